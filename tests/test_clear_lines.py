@@ -124,7 +124,7 @@ def test_an_adapter_of_other_types_is_told_what_must_be(line: str, complaint: st
             "offered(Called.__call__)",
             f"Called.__call__ (mine.py:{CALLED}) must be a function of {KEYWORDS}, or be called as it is, {OF_HEADS}",
         ),
-        ("offered(Called)", "Called must be given as an object that is called, Called(...), got the class"),
+        ("offered(Called)", "Called must be given as an object that is called, Called(), got the class"),
     ],
 )
 def test_a_declaration_that_cannot_be_judged_is_told_why(line: str, complaint: str, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ SLIDING = {"layer_types": ["sliding_attention"] * 3 + ["full_attention"], "slidi
 #: Decoders of text, by what a tiny configuration of each needs besides.
 NEEDS: dict[str, dict[str, Any]] = {
     "bailing_hybrid hy_v4": LATENT,
-    "axk1 longcat_flash youtu": {**LATENT, "head_dim": 8},
+    "axk1 axk2 longcat_flash youtu": {**LATENT, "head_dim": 8},
     "cohere2_moe flint kolibri1": SLIDING,
     "blt blt_global_transformer blt_local_decoder blt_patcher csm_depth_decoder_model deepseek_ocr2_text dia_decoder dia_encoder esmc": {},
     "gpt_neox_japanese granite_docling_text hrm_text idefics mimi molmo2_text moshi nanochat phi4_multimodal unlimited_ocr_text": {},
@@ -185,3 +185,42 @@ def test_a_type_that_turns_whole_heads_does_so_in_transformers_whatever_a_fracti
     whole = {"model_type": "hrm_text" if name == "hrm" else name, **sizes, "vocab_size": 64, "rope_parameters": rope}
     assert len(models.frequencies(configuration=whole, layer=0, length=None)) == 8
     assert {finding.name for finding in config.read(whole).every_finding} == {"unread-part"}
+
+
+@pytest.mark.parametrize(("projection", "heads"), [(768, 12), (2048, 16), (512, 4)])
+def test_clvp_turns_as_many_channels_as_in_transformers(projection: int, heads: int) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    clvp = pytest.importorskip("transformers.models.clvp.modeling_clvp")
+    whole = {"hidden_size": 64 * heads, "projection_dim": projection, "num_attention_heads": heads, "num_hidden_layers": 2}
+    (kind,) = config.read({"model_type": "clvp_encoder", **whole}).kinds
+    assert kind.rotation is not None
+
+    module = clvp.ClvpRotaryPositionalEmbedding(clvp.ClvpEncoderConfig(**whole))
+
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), module.inv_freq, rtol=FLOAT32)
+    assert (kind.rotation.head_dim, kind.rotation.channels) == (64, range(2 * len(module.inv_freq)))
+
+
+def test_clvp_turns_nothing_where_it_is_switched_off_and_a_projection_that_fits_no_head_is_an_error() -> None:
+    whole = {"model_type": "clvp_encoder", "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 2}
+    (kind,) = config.read({**whole, "use_rotary_embedding": False}).kinds
+    (finding,) = config.read({**whole, "projection_dim": 1608}).every_finding
+
+    assert kind.rotation is None
+    assert (finding.name, finding.key) == ("bad-width", "projection_dim")
+
+
+def test_llama3_with_equal_ends_blends_no_pair_as_in_transformers() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    scaling = {"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 1.0, "rope_theta": 5e5}
+    whole = {
+        "model_type": "llama", "hidden_size": 512, "num_attention_heads": 4, "max_position_embeddings": 131_072,
+        "rope_parameters": {**scaling, "original_max_position_embeddings": 8_192},
+    }  # fmt: skip
+    reading = config.read(whole)
+    (kind,) = reading.kinds
+    found = theirs(rotary(whole), kind)
+    assert kind.rotation is not None
+    assert found is not None
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    assert [finding.name for finding in reading.every_finding] == ["no-band"]

@@ -145,6 +145,46 @@ def test_an_indexer_is_told_with_its_own_layout_and_how_many_keys_it_picks(
     assert "index_topk: attention sees no more keys than that" in told
 
 
+@pytest.mark.parametrize(
+    ("model_type", "keys", "said"),
+    [
+        ("hy_v4", {"index_topk": 2048}, "layout=half, placement=last), at the frequencies of the attention beside it, in 3 of these 6"),
+        ("hy_v4", {"indexer_types": ["full"] * 6}, "because indexer_types: 6 of 6 layers have an indexer of their own"),
+        ("axk2", {"index_topk": 2048}, "index_topk: attention sees no more keys than that"),
+        ("axk2", {"index_topk": 2048}, "partial_rope.index_scores, layout=half, placement=first"),
+        ("qwen4_exp", {"indexer_n_heads": 4, "indexer_budget": 64}, "an indexer picks blocks of keys by scores of its own ("),
+        ("qwen4_exp", {"indexer_n_heads": 4, "indexer_head_dim": 32}, "indexer_head_dim must be a number of channels, at least those"),
+        ("minimax_m3_vl", {"layer_types": [*["full_attention"] * 5, "minimax_m3_sparse"]}, "of a block of keys the largest of"),
+        ("minimax_m3_vl", {"sparse_attention_config": {"sparse_attention_freq": [0, 0, 0, 1, 1, 1]}}, "minimax_m3_sparse (layers 3 to 5)"),
+        ("dots3_note", {"head_dim": 256}, "an indexer picks keys by scores of its own"),
+        ("dots3_note", {"head_dim": 256, "use_dsa": 0}, "bad-value: use_dsa must be true or false, got 0"),
+        ("dots3_note", {"head_dim": 256, "use_dsa": False}, "because use_dsa: attention sees all keys: no layer has an indexer"),
+    ],
+)
+def test_an_indexer_is_told_as_its_model_type_has_it(
+    model_type: str, keys: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in explained(tmp_path, capsys, model_type, rope_theta=1e4, **keys)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "keys"),
+    [
+        ("qwen4_exp", {}),
+        ("minimax_m3_vl", {"layer_types": ["full_attention"] * 6}),
+        ("dots3_note", {"head_dim": 256, "use_dsa": False}),
+        ("dots3_note", {"head_dim": 256, "layer_types": ["full_attention"] * 6, "per_layer_config": {}}),
+    ],
+)
+def test_where_no_layer_has_an_indexer_none_is_told(
+    model_type: str, keys: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = explained(tmp_path, capsys, model_type, rope_theta=1e4, index_topk=512, **keys)
+
+    assert "an indexer picks" not in told
+    assert "because index_topk" not in told
+
+
 def explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], model_type: str, **keys: Any) -> str:
     cli.main(["explain", written(tmp_path, {"model_type": model_type, "num_hidden_layers": 6, "qk_rope_head_dim": 64, **keys})])
     return " ".join(capsys.readouterr().out.split())
@@ -194,6 +234,9 @@ def test_an_indexer_does_not_turn_where_its_layer_does_not(
     [
         ({"indexer_types": ["full", *["shared"] * 5]}, "in 1 of these 6 layers: the others take the keys that another picked"),
         ({"index_topk_pattern": "FSSFSS"}, "in 2 of these 6 layers"),
+        ({"index_topk_pattern": "FSSFS"}, "index_topk_pattern must have an entry for each of the 6 layers, got 5 entries"),
+        ({"index_topk_pattern": ["F"] * 7}, "index_topk_pattern must have an entry for each of the 6 layers, got 7 entries"),
+        ({"index_topk_pattern": 4}, "index_topk_pattern must be a list with an entry for each layer, got 4"),
         ({"index_topk_freq": 4}, "in 3 of these 6 layers"),
         ({"index_topk_freq": 4, "index_skip_topk_offset": 4}, "in 4 of these 6 layers"),
         ({"indexer_types": ["full"] * 6}, "because indexer_types: 6 of 6 layers have an indexer of their own"),

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import islice, product
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
 from conformance.spec.choices import agree
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import FORMATS
-from refimpl.schemes import kerple, sincos_2d
+from refimpl.errors import SpecificationError
+from refimpl.schemes import kerple, sincos_2d, t5
 from refimpl.spec import Operation
 
 NAMES = sorted(operations())
@@ -330,3 +332,19 @@ def test_declared_parts_are_drawn_with_the_head_that_they_fill_though_no_usual_h
 def descriptor(name: str, restrictions: Restrictions) -> Descriptor:
     """Return an implementation of an operation with such a declaration."""
     return Descriptor(0, "made", name, ("float32",), {}, Takes(), modifies_inputs=False, restrictions=dict(restrictions), takes_dtype=False)
+
+
+def taken_by_the_reference(**parameters: Any) -> bool:
+    """Whether the reference gives a bucket with these parameters."""
+    try:
+        t5.bucket(np.array([0]), **parameters)
+    except SpecificationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("convention", get_args(t5.Convention))
+def test_buckets_agree_exactly_where_the_reference_takes_them(convention: str) -> None:
+    for buckets, distance, both in product(range(2, 21), range(1, 16), (False, True)):
+        parameters = {"convention": convention, "num_buckets": buckets, "max_distance": distance, "bidirectional": both}
+        assert agree(parameters) is taken_by_the_reference(**parameters), parameters

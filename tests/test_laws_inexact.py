@@ -9,7 +9,7 @@ from law_subjects import reference
 from conformance.calls.outcomes import Reason
 from conformance.laws import running
 from conformance.laws.inexact import Inexact, exact
-from conformance.laws.judging import Check
+from conformance.laws.judging import Check, compare
 from conformance.laws.trial import Checker, Example, Sides, Trial, same
 from conformance.oracle import Tensor, answer
 from conformance.spec.arguments import Arguments
@@ -78,3 +78,15 @@ def test_a_law_that_makes_no_call_passes_no_example(law: Checker, examples: int)
     finding = running.once(reference("rope.tables", "float32", "float32"), Check("a law", law, Reason.LAW), example)
 
     assert (finding.examples, finding.refused, finding.failure) == (examples, 1 - examples, None)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        (np.nan, 1.0, "nan on one side, 1 on the other at (0,) of result, which must be finite"),
+        (1.0, np.inf, "1 on one side, inf on the other at (0,) of result, which must be finite"),
+        (2.0, 1.0, "2 on one side, 1 on the other at (0,) of result, off by 1, 4 times the allowed"),
+    ],
+)
+def test_a_side_that_is_not_finite_is_told_in_words(left: float, right: float, words: str) -> None:
+    assert compare(Sides(np.array([left]), np.array([right]), np.array([0.25]))).message == words

@@ -17,6 +17,8 @@ from refimpl.errors import SpecificationError
 
 HEADER = "from conformance import Adapter\nadapter = Adapter('mine'{settings})\n"
 NAMED = HEADER.format(settings="")
+TORCH = "import torch\n" + HEADER.format(settings=", framework='torch'") + "class F(torch.nn.Module):\n"
+GIVES = "adapter.implements('rope.rotate', {})\n"
 IMPLEMENTS = "@adapter.implements('OPERATION', ...) says what a function offers"
 
 
@@ -33,6 +35,11 @@ def of(arguments: str, body: str, declared: str = "'rope.rotate', f, layout='hal
 #: First errors of a command line, and the words of its one line that name the fix.
 COMMANDS = {
     "check missing.py": "must be a file that exists, got missing.py",
+    "check mne.py": "got mne.py (did you mean mine.py?)",
+    "check nowhere/mine.py": "got nowhere/mine.py (did you mean mine.py?)",
+    "identify mne.py:f": "got mne.py (did you mean mine.py?)",
+    "explain mine.json": "must be one that exists, got 'mine.json' (did you mean mined.json?)",
+    "check numpy --config mine.json": "is called *.json, got 'mine.json' (did you mean mined.json?)",
     "check transformer": "(did you mean transformers?)",
     "check .": "must be a file, got the directory ., which has mine.py",
     "check numpy --scheme rop": "(did you mean rope?)",
@@ -41,6 +48,8 @@ COMMANDS = {
     "check numpy --case nowhere": "must be one that `posenc show OPERATION` names",
     "check numpy --case rope.rotate/hal": "(did you mean rope.rotate/half",
     "check numpy --profile float23": "(did you mean float32?)",
+    "check numpy --profile bfloat16": "(did you mean bfloat16-table or bfloat16-model?)",
+    "check numpy --profile bf16": "(did you mean bfloat16-table or bfloat16-model?)",
     "check numpy --profile fp32": "(did you mean float32?)",
     "check numpy --level huge": "is not one of 'smoke', 'core', 'full'",
     "check numpy --seed many": "is not a valid integer",
@@ -77,13 +86,41 @@ SOURCES = {
     "the result of a call": (f"{NAMED}adapter.implements('rope.rotate', abs(-1))\n", "pass the function itself, not what a call of it"),
     "a class": (
         f"{NAMED}class F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', F)\n",
-        "given as an object that is called, F(...)",
+        "F must be given as an object that is called, F(), got the class",
     ),
     "a class with a call": (
-        f"{NAMED}class F:\n    def __call__(self, x, positions): pass\nadapter.implements('rope.rotate', F, call='f(positions)')\n",
-        "F must be given as an object that is called, F(...), got the class",
+        f"{NAMED}class F:\n    def __call__(self, x, positions): pass\nadapter.implements('rope.rotate', F, call='f(x, positions)')\n",
+        "F must be given as an object that is called, F(), got the class",
     ),
-    "a class without one": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "F must be given as a method of F(...), got"),
+    "a class that needs something": (
+        f"{NAMED}class F:\n    def __init__(self, d, base=1.0): pass\n    def __call__(self, x): pass\n{GIVES.format('F')}",
+        "F must be given as an object that is called, F(d), got the class",
+    ),
+    "a dataclass": (
+        f"{NAMED}import dataclasses as d\n@d.dataclass\nclass F:\n    base: float\n    def turn(self, x): pass\n{GIVES.format('F')}",
+        "F must be given as a method of what it makes, such as F(base).turn, got the class",
+    ),
+    "a class without a method": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "such as F().METHOD, got the class"),
+    "a class in parts": (
+        f"{NAMED}import functools\nclass F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', functools.partial(F))\n",
+        "F must be given as an object that is called, F(), got the class",
+    ),
+    "an object that isn't called": (
+        f"{NAMED}class F:\n    def turn(self, x): pass\nadapter.implements('rope.rotate', F())\n",
+        "not what a call of it returns, or a method of the object, such as turn",
+    ),
+    "a module of torch": (
+        f"{TORCH}    def __init__(self, dim): super().__init__()\n    def forward(self, x): pass\n{GIVES.format('F')}",
+        "F must be given as an object that is called, F(dim), got the class",
+    ),
+    "a module of torch that isn't made": (
+        f"{TORCH}    def __init__(self): pass\n    def forward(self, x, positions, **_): pass\n{GIVES.format('F()')}",
+        "its __init__ must first call super().__init__()",
+    ),
+    "a function of autograd": (
+        f"{TORCH.replace('nn.Module', 'autograd.Function')}    @staticmethod\n    def forward(ctx, x): pass\n{GIVES.format('F')}",
+        "F must be given as F.apply, got the class",
+    ),
     "a predicate of nothing": (
         offering("'rope.rotate', head_dim=lambda: True"),
         "head_dim must be declared by a predicate that takes its value, head_dim=lambda head_dim: ..., got TypeError: <lambda>() takes 0",
@@ -95,6 +132,7 @@ SOURCES = {
     "an operation": (offering("'rope.rotat'"), "(did you mean rope.rotate?)"),
     "a scheme": (offering("'binary'"), "(it has binary.encode, binary.add)"),
     "a parameter": (offering("'rope.rotate', layot='half'"), "(did you mean layout?)"),
+    "another keyword of a declaration": (offering("'rope.rotate', row='alike'"), "got 'row' (did you mean rows?)"),
     "a value": (offering("'rope.rotate', layout='halves'"), "must be one of interleaved, half"),
     "a value by its model": (offering("'rope.rotate', layout='neox'"), "(half is GPT-NeoX's: `posenc show rope.rotate`)"),
     "an odd width": (offering("'rope.rotate', head_dim=7"), "head_dim must be even"),
@@ -167,6 +205,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 @pytest.mark.parametrize(("command", "fix"), COMMANDS.items())
 def test_a_first_error_of_a_command_is_one_line_that_names_the_fix(refused: object, command: str, fix: str) -> None:
+    Path("mined.json").touch()
     status, line = refused(*shlex.split(command), mine="")  # type: ignore[operator]  # the fixture's function
 
     assert status == 2

@@ -57,7 +57,8 @@ def by_turns(low: str, high: str) -> Callable[..., Frequencies]:
         found = []
         for pair in range(head_dim // 2):
             own = 2 * mp.pi * mpf(base) ** (mpf(2 * pair) / head_dim)
-            smooth = (mpf(original_length) / own - mpf(ends[low])) / (mpf(ends[high]) - mpf(ends[low]))
+            band = mpf(ends[high]) - mpf(ends[low])
+            smooth = (mpf(original_length) / own - mpf(ends[low])) / band if band else mpf(0)
             between = 1 / ((1 - smooth) / (own * mpf(factor)) + smooth / own) if 0 < smooth < 1 else own
             found.append(2 * mp.pi / (own * mpf(factor) if own > mpf(original_length) / mpf(ends[low]) else between))
         return found
@@ -136,7 +137,10 @@ ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
         [(8, 10_000.0, 2, 4.0), (6, 10_000.7, 1, 3.3), (512, 1_000_000.0, 64, 1.0), (4, 100.0, 2, 1.0)],
     ),
     "ntk_by_parts.frequencies": (("head_dim", "base", "factor", "original_length", "alpha", "beta"), TURNS),
-    "llama3.frequencies": (("head_dim", "base", "factor", "original_length", "low_freq_factor", "high_freq_factor"), TURNS),
+    "llama3.frequencies": (
+        ("head_dim", "base", "factor", "original_length", "low_freq_factor", "high_freq_factor"),
+        [*TURNS, (128, 500_000.0, 16.0, 8_192, 1.0, 1.0), (10, 10_000.7, 3.3, 777, 2.5, 2.5)],
+    ),
     "yarn.frequencies": (
         ("head_dim", "base", "factor", "original_length", "beta_fast", "beta_slow", "truncate"), [(*BLEND, True), (*BLEND, False)],
     ),

@@ -1,9 +1,10 @@
 """The few lines that connect an implementation: ``Adapter`` and ``implements``."""
 
 import difflib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from conformance.adapt.wording import told, told_with_place
@@ -22,6 +23,8 @@ DTYPES = {
     **dict.fromkeys(("half", "fp16", "f16"), "float16"),
     "bf16": "bfloat16",
 }
+#: So many names are suggested together at most.
+FEW = 9
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow", "mlx", "paddle", "cupy", "array_api_strict")
 
 
@@ -173,12 +176,34 @@ class Adapter:
         return connect
 
 
-def near_miss(name: str, known: Collection[str]) -> str:
-    """Return `` (did you mean X?)`` where a known name is close, or is an operation's without its scheme; else nothing."""
-    if not isinstance(name, str):
-        return ""
-    close = [each for each in known if each.endswith(f".{name}")] or difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+def near_miss(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
+    """Return `` (did you mean X?)`` where a known name is close; else nothing."""
+    return _did_you_mean(_near(name, known, cutoff))
+
+
+def near_file(path: Path) -> str:
+    """Return `` (did you mean FILE?)`` for a file that is there: of the same name in a folder near by, or of a name that is close."""
+    folders, patterns = (path.parent, path.parent.parent), (path.name, f"*/{path.name}") if path.name else ()
+    elsewhere = [each for folder in folders for pattern in patterns for each in folder.glob(pattern)]
+    beside = [each.name for each in path.parent.glob(f"*{path.suffix}")]
+    return _did_you_mean([str(each) for each in elsewhere[:1] or map(path.with_name, _near(path.name, beside, 0.6))])
+
+
+def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:
+    """Return the name itself, an operation without its scheme, the few names of which it is the first part, or the one that is closest."""
+    if not isinstance(name, str) or not name or name in known:
+        return [name] if name in known else []
+    begun = [each for each in known if each.startswith(name)]
+    whole = [each for each in known if each.endswith(f".{name}")][:1]
+    parts = [each for each in begun if each[len(name) :].startswith((".", "-"))]
+    if whole or 0 < len(parts) <= FEW:
+        return whole or parts
+    return difflib.get_close_matches(name, begun, n=1, cutoff=0.0) or difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    several = " or ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+    return f" (did you mean {several}?)" if names else ""
 
 
 def _holds(name: str, predicate: Callable[[Any], object], value: object) -> bool:
@@ -217,7 +242,9 @@ def _flags(**flags: object) -> None:
 
 def _callable(thing: str, value: object, hint: str = "") -> None:
     if not callable(value):
-        message = f"{thing} must be callable, got {shown(value)}{hint}"
+        own = [name for name, each in vars(type(value)).items() if isinstance(each, FunctionType) and not name.startswith("_")]
+        also = f", or a method of the object, such as {own[0]}" if own and hint else ""
+        message = f"{thing} must be callable, got {shown(value)}{hint}{also}"
         raise AdapterError(message)
 
 

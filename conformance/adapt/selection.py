@@ -55,13 +55,9 @@ def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> No
 
 
 def _close(name: str, known: Collection[str]) -> str:
-    """Return what a name may be meant as: what begins with it, or one that is close, first of the same operation."""
-    below = [each for each in known if each.startswith(f"{name}.")]
-    if below:
-        return f" (did you mean {', '.join(below[:-1])}{' or ' if len(below) > 1 else ''}{below[-1]}?)"
+    """Return what a name may be meant as, first of the same operation."""
     own = [each for each in known if each.startswith(f"{name.partition('/')[0]}/")]
-    longer = [each for each in own if each.startswith(name)]
-    return near_miss(name, longer or own) or near_miss(name, known)
+    return near_miss(name, own) or near_miss(name, known)
 
 
 def _where(thing: str, name: str, known: Collection[str]) -> str:

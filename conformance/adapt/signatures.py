@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -59,9 +60,9 @@ def place(function: Callable[..., Any]) -> str:
 
 def complaint(operation: Operation, function: Callable[..., Any], form: Form, fixed: Collection[str]) -> str | None:
     """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
-    if issubclass(type(function), type):
-        name, called = function.__name__, not {"__call__", *INNER}.isdisjoint(dir(function))
-        return f"{name} must be given as {'an object that is called,' if called else 'a method of'} {name}(...), got the class"
+    made: Any = attribute(function, "func") if issubclass(type(function), partial) else function
+    if issubclass(type(made), type):
+        return _unmade(made)
     if form.call is not None:
         lacked = untold(operation, form.call, fixed)
         return _uncalled(operation, function, form.call) or _untold(operation, function, lacked, roles(form.call)) if lacked else None
@@ -89,6 +90,19 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
         return f"{place(function)} must be a function of {arrays}{keywords}{_as_it_is(operation, arguments)}, got {got}{unbound}"
     lacked = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
     return _untold(operation, function, lacked, [each.name for each in arguments]) if lacked else None
+
+
+def _unmade(kind: type) -> str:
+    """Return that a class was given, and what to give: what it makes, with what that needs, a method of that, or autograd's ``apply``."""
+    name, kinds = kind.__name__, inspect.Parameter
+    if callable(attribute(kind, "apply")) and callable(attribute(kind, "backward")):
+        return f"{name} must be given as {name}.apply, got the class"
+    needed = [each.name for each in parameters(kind) or () if each.default is kinds.empty and each.kind not in VARIADIC]
+    made = f"{name}({', '.join(needed)})"
+    if not {"__call__", *INNER}.isdisjoint(dir(kind)):
+        return f"{name} must be given as an object that is called, {made}, got the class"
+    methods = [each for each, value in vars(kind).items() if inspect.isfunction(value) and not each.startswith("_")]
+    return f"{name} must be given as a method of what it makes, such as {made}.{next(iter(methods), 'METHOD')}, got the class"
 
 
 def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]:

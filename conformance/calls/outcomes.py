@@ -174,6 +174,9 @@ COUNTED = re.compile(
 TOKENS = "; where it takes how many tokens there are, declare positions='from_zero', and call= with tokens, query_tokens or key_tokens"
 #: What they say of arrays that code for another library is given.
 FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' object is not callable|ArrayImpl' object does not")
+#: What torch says of a module that is called before its own parts are there.
+UNMADE = re.compile(r"has no attribute '(_backward_hooks|_parameters|_modules)'")
+INIT = "its __init__ must first call super().__init__()"
 
 
 def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
@@ -186,13 +189,17 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
     if faults:
         return faults[0]
     message = raised[0].message
-    hint = "" if message.startswith(UNDEFINED) else f"; {_on_axes(operation, message) or _for_others(message) or KNOBS}"
+    hint = "" if message.startswith(UNDEFINED) else f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
     counted = TOKENS if COUNTED.search(message) else ""
     return Failed(Reason.ADAPTER, f"every call raises {message}{counted or hint}")
 
 
 def _is_unfit(message: str) -> bool:
     return any(known.search(message) for known in (UNFIT, RANKS, DEVICE, COUNTED))
+
+
+def _unmade(message: str) -> str:
+    return INIT if UNMADE.search(message) else ""
 
 
 def _on_axes(operation: str, message: str) -> str:

@@ -80,11 +80,12 @@ def check(
 
 def _verify_readable(paths: Sequence[str]) -> None:
     """Raise where a configuration can't be read."""
+    from conformance.adapt.adapter import near_file
     from conformance.adapt.configured import ConfigurationError, loaded
 
     for path in paths:
         if not path.endswith(".json") or not Path(path).is_file():
-            message = f"--config must be a file that exists and is called *.json, got {path!r}"
+            message = f"--config must be a file that exists and is called *.json, got {path!r}{near_file(Path(path))}"
             raise click.UsageError(message)
         try:
             loaded(Path(path))

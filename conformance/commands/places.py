@@ -17,7 +17,11 @@ class Place(click.Path):
         super().__init__(path_type=Path, **asked)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or tell that there is no name."""
+        """Return the path, or tell that there is no name, or none of that name and which is close."""
         if not str(value) or (self.file_okay and str(value).endswith("/")):
             self.fail(f"{'file' if self.file_okay else 'folder'} must have a name, got {str(value)!r}", param, ctx)
+        if self.exists and not Path(value).exists():
+            from conformance.adapt.adapter import near_file
+
+            self.fail(f"{self.name} must be one that exists, got {str(value)!r}{near_file(Path(value))}", param, ctx)
         return super().convert(value, param, ctx)

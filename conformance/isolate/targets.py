@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from conformance.adapt import signatures
-from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_miss
+from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_file, near_miss
 from conformance.adapt.arrays import NumPy
 from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS
 from conformance.adapt.results import LARGEST_INTEGER
@@ -31,6 +32,8 @@ MEANT = {
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
     "attempted relative import with no known parent": "the file belongs to no package here: write the module's name without a dot",
 }
+#: What else a declaration says by keyword.
+DECLARED = tuple(each.name for each in inspect.signature(Adapter.implements).parameters.values() if each.kind is each.KEYWORD_ONLY)
 #: What stands below is run where a file is a program, and not where it is imported.
 AS_PROGRAM = re.compile(r"^if __name__ *==", re.MULTILINE)
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -181,7 +184,7 @@ def _program(words: str) -> Adapter:
 
 def _execute(path: Path) -> ModuleType:
     if not path.is_file():
-        message = f"target must be a file that exists, got {path}"
+        message = f"target must be a file that exists, got {path}{near_file(path)}"
         raise TargetError(message)
     sys.path.insert(0, str(path.resolve().parent))
     name = f"posenc_target_{path.stem}"
@@ -309,7 +312,7 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
     known = operation.parameters
     for parameter, allowed in restrictions.items():
         if parameter not in known:
-            wrong = ", ".join(f"{each!r}{signatures.meant(each, known)}" for each in restrictions if each not in known)
+            wrong = ", ".join(f"{each!r}{_declared(each, known)}" for each in restrictions if each not in known)
             listed = "" if "did you mean" in wrong else f": 'posenc show {operation.name}' lists what else may be declared"
             message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}{listed}"
             raise TargetError(message)
@@ -317,6 +320,11 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
     for parts in FILLING:
         if parts in known and not callable(restrictions.get(parts, callable)) and not callable(restrictions.get("head_dim", callable)):
             _check_filled(operation, parts, restrictions)
+
+
+def _declared(name: str, known: Collection[str]) -> str:
+    """Return what a name may be meant as: a parameter, or else what all operations are declared with."""
+    return signatures.meant(name, known) or near_miss(name, DECLARED, cutoff=0.85)
 
 
 def _check_filled(operation: Operation, name: str, restrictions: Mapping[str, object]) -> None:

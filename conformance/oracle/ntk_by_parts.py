@@ -17,6 +17,8 @@ def slowed(a: Exact, theta: Ball, original_length: int, slow: float, fast: float
     """Return ``1 - gamma``: 1 up to so many turns within the original length, 0 from so many on, linear between (eq. 17-18)."""
     least, most = a.parameter(slow), a.parameter(fast)
     turns = a.spread("turns", a.parameter(original_length) * theta / (2 * arb.pi()))
+    if slow == fast:  # no pair lies between: a ball around both sides where the roundings of the turns decide
+        return arb(0) if turns > least else arb(1) if turns < least else arb(0).union(arb(1))
     return a.step("ramp quotient", (most - turns) / (most - least)).max(arb(0)).min(arb(1))
 
 

@@ -324,12 +324,12 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 
 
 def _in_logits(rotation: Rotation) -> str:
-    arithmetic = "no known arithmetic" if rotation.met is None else WORDS[rotation.met]
-    results = "" if rotation.met is not None and rotation.met.startswith(rotation.dtype) else f", {rotation.dtype} results"
+    arithmetic = [] if rotation.met is None else [WORDS[rotation.met]]
+    results = [] if rotation.met is not None and rotation.met.startswith(rotation.dtype) else [f"{rotation.dtype} results"]
     right = "right" if rotation.reach is None else f"right up to {rotation.reach:,}"
     reached = _wrong(rotation.wrong_at) if rotation.wrong_at else right
     position, error = rotation.logits
-    return f"{arithmetic}{results}: {reached}; logits off by {error:.1g} at {position:,}"
+    return f"{', '.join(arithmetic + results)}: {reached}; logits off by {error:.1g} at {position:,}"
 
 
 def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:

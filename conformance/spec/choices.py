@@ -122,7 +122,8 @@ def _power_where_all_are_slowed(drawn: Mapping[str, object]) -> bool:
 
 def _in_order(drawn: Mapping[str, object]) -> bool:
     ends = [(_number(drawn, low), _number(drawn, high)) for low, high in ORDERED if low in drawn]
-    return all(low < high or (low == high and drawn.get("truncate") is True) for low, high in ends)
+    touching = drawn.get("truncate") is True or "low_freq_factor" in drawn
+    return all(low < high or (low == high and touching) for low, high in ends)
 
 
 def _number(drawn: Mapping[str, object], name: str) -> float:
@@ -133,12 +134,12 @@ def _number(drawn: Mapping[str, object], name: str) -> float:
 def _buckets_agree(drawn: Mapping[str, object]) -> bool:
     if "num_buckets" not in drawn:
         return True
-    buckets = int(_number(drawn, "num_buckets"))
-    if drawn.get("convention") == "deberta" and (not drawn["bidirectional"] or buckets % 4):
+    buckets, both, convention = int(_number(drawn, "num_buckets")), drawn["bidirectional"], drawn.get("convention")
+    if convention == "deberta":
+        return bool(both) and buckets >= 8 and buckets % 4 == 0 and _number(drawn, "max_distance") > buckets // 4 + 1
+    if both and (buckets % 2 or buckets < 4):
         return False
-    if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
-        return False
-    return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)
+    return convention == "clamped" or _number(drawn, "max_distance") > buckets // (4 if both else 2)
 
 
 def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:

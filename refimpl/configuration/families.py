@@ -34,6 +34,16 @@ class Indexer:
     """Whether, of the layers that compress, only those of compressed sparse attention have one."""
     shared: bool = False
     """Whether keys may say that layers take what another layer's indexer picked."""
+    every: int | None = None
+    """Where no key says it, the first layer has one of its own, and from the second on one of so many."""
+    blocks: str = ""
+    """What its scores are of where it picks blocks of keys, which no operation computes."""
+    asked: str = ""
+    """The key without which there is none."""
+    switch: str = ""
+    """The key that says of old files whether layers of full attention have one."""
+    kinds: tuple[str, ...] = ()
+    """The kinds that have one, where it isn't all but those without."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,10 @@ class Family:
     head_dim: int | None = None
     fraction: float | None = None
     rotary_dim: int | None = None
+    projected: int | None = None
+    """So many channels turn at least, of half of projection_dim divided among the heads."""
+    switch: str = ""
+    """The key that is false where no layer turns."""
     pattern: int | None = None
     """Every so many layers one has full attention, and the others slide."""
     full_first: bool = False
@@ -67,6 +81,8 @@ class Family:
     """Whether the last channels of a head turn, not the first."""
     values_turn: bool = False
     """Whether values turn as keys do, and outputs turn back."""
+    values_kept: bool = False
+    """Whether values turn as keys do, and outputs stay."""
     values_asked: bool = False
     """Whether values turn where `rotary_value` says so, and outputs stay."""
     attention_factor: float | None = None
@@ -107,13 +123,15 @@ GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
 MUSE = Family(base=5e5, resting=4)
 HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="contiguous")
+BLOCKS_OF_MINIMAX = "of a block of keys the largest of the products"
+BLOCKS_OF_QWEN = "the means of blocks of keys turn as the first key of each, and products are clipped at 0 and added up"
 OF_OMNI = {"position_id_per_seconds": 25}
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
         *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "deepseek_ocr2", "diffllama"),
-        *("doge", "dots1", "esmc", "eurobert", "falcon", "gpt_neox_japanese", "granite_docling", "hy_v4", "idefics"),
+        *("doge", "dots1", "esmc", "eurobert", "falcon", "gpt_neox_japanese", "granite_docling", "idefics"),
         *("mimi", "moshi", "phi4_multimodal", "unlimited_ocr", "voxtral_realtime"),
         *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
         *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
@@ -173,6 +191,7 @@ FAMILIES = {
     **dict.fromkeys(IMAGES, IMAGE),
     "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
     "axk1": LATENT,
+    "axk2": Family("interleaved_to_half", indexer=Indexer("half")),
     "apertus": Family(base=12e6),
     "bailing_hybrid": Family("interleaved_to_half", base=6e6),
     "bamba": Family(fraction=0.5),
@@ -182,6 +201,7 @@ FAMILIES = {
     "blt_local_decoder": Family("interleaved", base=5e5),
     "blt_patcher": INTERLEAVED,
     "chatglm": Family("interleaved", fraction=0.5),
+    "clvp_encoder": Family(projected=32, values_kept=True, switch="use_rotary_embedding"),
     "codegen": Family("interleaved", rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
@@ -193,7 +213,7 @@ FAMILIES = {
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
-    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=Indexer("interleaved", without=SLIDING)),
+    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa")),
     "deepseek_v4": Family(
         "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
@@ -234,6 +254,7 @@ FAMILIES = {
     "hrm": WIDE,
     "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
+    "hy_v4": Family(indexer=Indexer("half", "last", shared=True, every=4)),
     "inkling": WITHOUT,
     "inkling2": WITHOUT,
     "inkling2_vision": Family("interleaved", grid=Grid("block", first="width")),
@@ -251,7 +272,7 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
-    "minimax_m3_vl": Family(base=5e6),
+    "minimax_m3_vl": Family(base=5e6, indexer=Indexer("half", kinds=("minimax_m3_sparse",), blocks=BLOCKS_OF_MINIMAX)),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
     "mistral4": LATENT,
     "mistral_large4": Family(
@@ -287,7 +308,7 @@ FAMILIES = {
     "qwen3_omni_moe": Family(base=1e6, axes_order="interleaved", image_keys=OF_OMNI),
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
-    "qwen4_exp": Family(axes_order="interleaved"),
+    "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
     "recurrent_gemma": Family(fraction=0.5),
     "roformer": Family("interleaved", values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),

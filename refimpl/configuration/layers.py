@@ -9,7 +9,7 @@ from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Amount, Notes
 from refimpl.configuration.sections import Section, agreed
 
-FULL, SLIDING = "full_attention", "sliding_attention"
+FULL, SLIDING, SPARSE = "full_attention", "sliding_attention", "minimax_m3_sparse"
 LETTERS = {"L": SLIDING, "G": FULL}
 PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
 
@@ -85,6 +85,10 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     if ratios := each(section, "compress_ratios", layers, notes):
         notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
         return ["compress" if ratio else "main" for ratio in ratios]
+    sparse = section.below("sparse_attention_config")
+    if sparse and (blocks := each(sparse, "sparse_attention_freq", layers, notes)):
+        notes.decide(sparse.name("sparse_attention_freq"), blocks, "0 has full attention, and an indexer picks blocks for the others")
+        return [SPARSE if picked else FULL for picked in blocks]
     if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]

@@ -67,6 +67,8 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
     if (values := section.get("rotary_value")) is True:
         says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
         notes.decide(section.name("rotary_value"), values, says)
+    if own.values_kept:
+        notes.assume("values", "turned", "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)")
     if own.values_turn:
         notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
     for key, value in section.given(UNJUDGED):
@@ -88,6 +90,8 @@ def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[st
     word, key = section.get("position_embedding_type"), section.name("position_embedding_type")
     if section.get("alibi") is True:
         return section.name("alibi"), True
+    if section.get(family(model_type).switch) is False:
+        return section.name(family(model_type).switch), False
     if not isinstance(word, str) or word not in spellings.OTHER_POSITIONS:
         return None
     if is_known(model_type) and family(model_type).turns:
@@ -272,7 +276,7 @@ def kind(
 
 def attends(name: str, rope: Section | None) -> bool:
     """Whether the name of a kind says that its layers have attention, or the mapping has a rotation for it."""
-    known = name.endswith("attention") or name in ("every layer", "main", "compress")
+    known = name.endswith("attention") or name == "every layer" or name in spellings.WITH_ATTENTION
     return known or (rope is not None and name in rope.values)
 
 

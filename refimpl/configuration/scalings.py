@@ -240,7 +240,10 @@ def _in_order(rule: Rule, rope: Section, values: Mapping[str, Any], notes: Notes
         return True
     low, high = (values[rule.keys[key]] for key in rule.ordered)
     key = rope.name(rule.ordered[1])
-    if high < low or (high == low and values.get("truncate") is not True):
+    if high == low and rule.scheme == "llama3":
+        says = f"be greater than {rule.ordered[0]} ({low:g}): no pair is blended, each keeps its frequency or is slowed by the whole factor"
+        notes.find("warning", "no-band", key, high, says)
+    elif high < low or (high == low and values.get("truncate") is not True):
         notes.find("error", "wrong-order", key, high, f"be greater than {rule.ordered[0]} ({low:g})")
         return False
     return True

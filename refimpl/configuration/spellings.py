@@ -43,7 +43,9 @@ WITHOUT_ATTENTION = frozenset(
 )
 
 #: Kinds of layers that have attention.
-WITH_ATTENTION = frozenset({"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "main", "compress"})
+WITH_ATTENTION = frozenset(
+    {"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "minimax_m3_sparse", "main", "compress"}
+)
 
 #: Names of a rope type that mean another one.
 ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original": "default", "telechat3-yarn": "yarn"}
@@ -75,7 +77,7 @@ READ = frozenset(
         *("indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk", "indexer_types", "index_topk_freq"),
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
-        "indexer_compress_ratio",
+        *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding"),
     }
 )
 BESIDE = frozenset(

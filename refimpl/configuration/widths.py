@@ -102,12 +102,34 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
     if by_fraction is not None and fraction is not None:
         notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn")
         return whole((fraction[0], by_fraction), notes, even=True)
+    if family.projected is not None:
+        return _projected(section, head_dim, family.projected, notes)
     assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else _shared(head_dim, family))
     if assumed is not None:
         notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as in this model type")
         return assumed
     notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
     return whole(("head_dim", head_dim), notes, even=True)
+
+
+def _projected(section: Section, head_dim: int, least: int, notes: Notes) -> int | None:
+    """Return how many channels turn where half of the projection is divided among the heads, at least so many."""
+    given = section.given(("projection_dim",))
+    channels, among = whole(given[0], notes) if given else 768, section.given(spellings.HEADS)[:1]
+    number = whole(among[0], notes) if among else None
+    if channels is None or number is None:
+        return None
+    turning = max(channels // (2 * number), least)
+    if turning > head_dim or turning % 2:
+        rule = f"leave an even number of channels, at most those of a head ({head_dim}), where half of it is divided among {number} heads"
+        notes.find("error", "bad-width", section.name("projection_dim"), channels, f"{rule} (at least {least})")
+        return None
+    says = f"{turning} of {head_dim} channels turn: half of it divided among {number} heads, at least {least}"
+    if given:
+        notes.decide(*given[0], says)
+    else:
+        notes.assume("projection_dim", channels, says)
+    return turning
 
 
 def _shared(head_dim: int, family: Family) -> int | None:

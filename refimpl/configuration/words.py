@@ -58,9 +58,9 @@ def alike(kinds: Sequence[Kind]) -> list[list[Kind]]:
     return groups
 
 
-def does(kind: Kind) -> tuple[Rotation | None, Temperature | None]:
-    """Return what a kind does to queries and keys."""
-    return kind.rotation, kind.temperature
+def does(kind: Kind) -> tuple[Rotation | None, Temperature | None, tuple[str, ...]]:
+    """Return what a kind does to queries and keys, and what picks its keys."""
+    return kind.rotation, kind.temperature, tuple(decision.says for decision in kind.decisions if decision.key == "indexer")
 
 
 def heading(kind: Kind, kinds: Sequence[Kind]) -> str:

@@ -23,8 +23,11 @@ def frequencies(
     high_freq_factor: Positive = 4.0,
     like: Array,
 ) -> Annotated[Array, "pair"]:
-    """Return ``(1 - t) theta_j / factor + t theta_j``, ``t = (L / lambda_j - low) / (high - low)`` within 0 and 1 (apply_scaling)."""
-    if high_freq_factor <= low_freq_factor:
+    """Return ``(1 - t) theta_j / factor + t theta_j``, ``t = (L / lambda_j - low) / (high - low)`` within 0 and 1 (apply_scaling).
+
+    Where both factors are one number no pair is blended: ``t`` is 1 above it, else 0. Raises where ``high`` is less than ``low``.
+    """
+    if high_freq_factor < low_freq_factor:
         message = f"high_freq_factor must be greater than low_freq_factor ({low_freq_factor:g}), got {high_freq_factor!r}"
         raise SpecificationError(message)
     theta = rope.frequencies(head_dim=head_dim, base=base, like=like)
@@ -68,6 +71,10 @@ SCHEME = Scheme(
             "(https://github.com/unslothai/unsloth/pull/6197)."
         ),
         "llama.cpp keeps the quotients theta / theta' of every pair in the model file (rope_freqs.weight), and divides angles by them.",
+        (
+            "Where low_freq_factor and high_freq_factor are one number no pair lies between: each keeps its frequency or is slowed by "
+            "the whole factor. transformers only warns of it, vLLM has a branch for it; code that divides by their difference may give NaN."
+        ),
         "Keys that are cached stay right as long as the factor stays what it was when they were turned.",
     ),
     layer=rotary.layer(rotate, original_length=64),

@@ -14,8 +14,10 @@ from refimpl.spec import Count, EvenCount, Law, Positive, Scheme, Source, operat
 
 def kept(theta: Array, original_length: int, slow: float, fast: float) -> Array:
     """Return ``gamma(r)``: 0 up to ``slow`` turns within the original length, 1 from ``fast`` turns on, linear between (eq. 17-18)."""
-    turns = original_length * theta / (2 * math.pi)
-    return array_namespace(theta).clip((turns - slow) / (fast - slow), 0.0, 1.0)
+    xp, turns = array_namespace(theta), original_length * theta / (2 * math.pi)
+    if slow == fast:
+        return xp.astype(turns > slow, theta.dtype)
+    return xp.clip((turns - slow) / (fast - slow), 0.0, 1.0)
 
 
 def blended(theta: Array, factor: float, share: Array) -> Array:
