@@ -138,7 +138,7 @@ def test_what_has_no_mask_has_no_softmax() -> None:
     "operation",
     [
         *("alibi.attend", "t5.weights", "relative_bias.weights", "kerple.weights", "none.weights", "rerope.weights"),
-        *("da_transformer.weights", "shaw.weights", "shaw.attend", "transformer_xl.weights"),
+        *("da_transformer.weights", "shaw.weights", "shaw.attend", "transformer_xl.weights", "none.attend_selected"),
     ],
 )
 def test_a_mask_that_is_a_number_is_named_in_all_attention(operation: str) -> None:

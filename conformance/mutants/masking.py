@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants.building import OPERATIONS, Function
+from conformance.mutants.none import Plain
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.shaw import Related
 from refimpl import attention
@@ -27,6 +28,8 @@ def weighing(operation: str, soften: Soften) -> Function | None:
     """Return an operation of attention with another softmax of its logits and of what is seen, or nothing where it isn't one."""
     if "causal" not in OPERATIONS[operation].parameters:
         return None
+    if "top_k" in OPERATIONS[operation].parameters:
+        return Plain(soften=soften).of(operation)
     form = getattr(OPERATIONS[operation].function, "form", None)
     if isinstance(form, rotary.Rotary):  # its values turn
         return Rotary(soften=soften).of(operation)
