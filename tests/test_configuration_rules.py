@@ -10,6 +10,7 @@ import pytest
 from conformance import run
 from conformance.calls.status import Status
 from conformance.cli import main
+from conformance.spec.declarations import operations
 from refimpl import configuration as config
 from refimpl.configuration.scalings import RULES
 from refimpl.schemes import SCHEMES
@@ -55,6 +56,14 @@ def test_the_keys_of_a_row_are_explained_as_it_says(tmp_path: Path, capsys: pyte
     (tmp_path / "config.json").write_text(json.dumps(configured(name)))
     assert main(["explain", str(tmp_path / "config.json")]) == 0
     assert "".join(ROWS[name][1].split()) in "".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_keys_of_a_row_leave_no_parameter_open_but_the_length(name: str) -> None:
+    rotations = [kind.rotation for kind in config.read(configured(name)).kinds if kind.rotation is not None]
+    for rotation in rotations:
+        operation = operations()[f"{rotation.scheme}.rotate"]
+        assert operation.parameters.keys() - rotation.settled(operation).keys() <= {"length"}
 
 
 @pytest.mark.parametrize("name", ROWS)

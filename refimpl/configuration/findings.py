@@ -171,7 +171,7 @@ class Rotation:
 
     def settled(self, operation: Operation) -> dict[str, Any]:
         """Return the parameters of an operation that the configuration settles."""
-        unset = {**dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor")), "slope": 0.1}
+        unset = {**dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor")), "slope": 0.1, "power": 1.0}
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
         axes |= {"sides": (), **self.grid} if self.grid else {}
         every = {"layout": self.layout, "direction": self.direction, **unset, **self.attention.parameters, **self.parameters, **axes}
