@@ -173,6 +173,8 @@ def identify(bias: Bias) -> Identity:
         past = _shown(bias, values, np.broadcast_to(ahead, values.shape))
         if past.operation or past.values_of:
             return replace(past, seen=(*past.seen, LEVEL), operation=None, values_of=past.operation or past.values_of)
+        near = [line for line in past.seen if line not in found.seen]
+        found = replace(found, seen=(*found.seen, *near, LEVEL)) if near else found
     mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
     if not np.all(np.isneginf(values[hidden])):
         finite = f"{mask}, by {values[hidden].max():g} and not -inf: no declaration says that"

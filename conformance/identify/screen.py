@@ -210,7 +210,7 @@ def _fate(setting: Setting | None, source: str) -> str:
     if setting.note:
         return f"; {setting.note}"
     if setting.allowed is None:
-        return f"; follows {source}"
+        return f"; follows {source}{'' if setting.unset else ', unless that is None or 0'}"
     return "" if len(setting.allowed) == 1 else f"; follows {source} among {', '.join(map(str, setting.allowed))}"
 
 

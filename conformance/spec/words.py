@@ -46,7 +46,8 @@ NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
     "width": "head_dim dim d d_model d_head hidden_size embedding_dim embedding_dims embed_dim dims channels d_k rotary_dim width n_dims "
     "num_dims D head_size size_per_head dim_head d_hid hidden_dim",
-    "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
+    "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency "
+    "rotary_emb_base max_timescale max_scale",
     "factor": "factor scaling_factor interpolation_factor scale_factor",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
     "attention_factor": "attention_factor attn_factor",
