@@ -181,3 +181,57 @@ def by_timescales(x, min_timescale=1.0, max_timescale=1.0e4):
     slower = np.log(max_timescale / min_timescale) / max(count - 1, 1)
     turned = np.arange(x.shape[1])[:, None] * min_timescale * np.exp(np.arange(count) * -slower)
     return (x + np.concatenate([np.sin(turned), np.cos(turned)], axis=1)).astype(x.dtype)
+
+
+def one_further_back(num_heads, seq_len):
+    """Return ALiBi's line, one slope lower, as where distances are counted from 1."""
+    back = np.arange(seq_len)[:, None] - np.arange(seq_len)[None] + 1
+    return -(2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads))[:, None, None] * back
+
+
+def cosine_before_sine(seq_len, d_model):
+    turned = angles(np.arange(seq_len), d_model)
+    rows = np.zeros((seq_len, d_model))
+    rows[:, 0::2], rows[:, 1::2] = np.cos(turned), np.sin(turned)
+    return rows
+
+
+def square_waves(length, dim):
+    period = 2.0 ** (np.arange(dim) + 1)
+    return np.where(np.arange(length)[:, None] % period < period / 2, 1.0, -1.0) / np.sqrt(period)
+
+
+def pairs_from_one(x, positions, base=10_000.0):
+    turned = positions[:, None] * base ** (-2 * np.arange(1, x.shape[-1] // 2 + 1) / x.shape[-1])
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))
+    return (x * cos + half(x) * sin).astype(x.dtype)
+
+
+def last_of_a_length(q, k, seq_len):
+    """Turn by the last positions of a sequence that is so long."""
+    turned = angles(np.arange(seq_len)[-q.shape[2] :], 64)
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def by_tables_of_tokens_first(q, k, cos, sin, offset=0):
+    """Turn (token, batch, head, head_dim) by tables of as many axes, as GPT-NeoX does."""
+    cos, sin = (table[offset : offset + q.shape[0]] for table in (cos, sin))
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def further_is_more(query_length, key_length):
+    back = np.arange(query_length)[:, None] - np.arange(key_length)
+    return np.clip(back, -131, 131)[None] * np.array([1.0, 3.0])[:, None, None]
+
+
+def further_keys_are_alike(query_length, key_length):
+    back = np.arange(query_length)[:, None] - np.minimum(np.arange(key_length), 131)
+    return back[None] * np.array([1.0, 3.0])[:, None, None]
+
+
+def learned_of_the_share(seq_length, least=512):
+    """Return what FIRE learns of the logarithm of a distance over that of the query's position, where this is large."""
+    places = np.arange(seq_length)
+    back = np.log1p(0.1 * np.maximum(places[:, None] - places, 0)) / np.log1p(0.1 * np.maximum(places, least))[:, None]
+    return np.tanh(back * np.array([3.0, -2.0])[:, None, None]) + 0.1 * back
