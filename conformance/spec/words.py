@@ -31,7 +31,7 @@ ARRAYS: Mapping[str, str] = {
     "first": "first r1 p a bias_p bias_a",
     "second": "second r2 p a bias_p bias_a",
     "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
-    "max_seq_len seq_length max_position tokens size tgt_len maxpos n_position n_positions",
+    "max_seq_len seq_length max_position tokens size slen tgt_len maxpos n_position n_positions",
     "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q query_size seqlen_q "
     "num_queries",
     "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len key_size seqlen_k "
