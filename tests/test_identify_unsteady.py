@@ -57,7 +57,7 @@ def test_the_start_of_a_process_takes_none_of_the_time_of_its_calls(monkeypatch:
     monkeypatch.setattr(steady, "SECONDS", 0.2)
     monkeypatch.setattr(steady, "_answer", lambda *_: time.sleep(next(waits)) or [np.zeros(1)])
 
-    assert len(steady._until(Strangers("nobody"), [None] * 5)) == 3  # type: ignore[list-item]  no call is made
+    assert len(steady._until(Strangers("nobody"), [None] * 5)) == 3  # type: ignore[list-item]  # noqa: SLF001  no call is made
 
 
 @pytest.mark.parametrize("body", CHANGING.values(), ids=list(CHANGING))
