@@ -105,3 +105,133 @@ def fading_about_the_middle(x, offset=0):
     angles = places[:, None] * 10_000.0**-share
     cos, sin = (np.repeat(power * table, 2, axis=-1) for table in (np.cos(angles), np.sin(angles)))
     return x * cos + np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape) * sin
+
+
+def yarn_of_growth(x, positions, growth, factor=4.0, original=4096):
+    turned = positions[..., None] * slowed(x.shape[-1], 10_000.0, factor, original)
+    turned = turned[:, None] if turned.ndim > 2 else turned
+    cos, sin = (np.concatenate([growth * table] * 2, axis=-1) for table in (np.cos(turned), np.sin(turned)))
+    return (x * cos + half(x) * sin).astype(x.dtype)
+
+
+def by_half_the_slope(x, positions, factor=4.0):
+    return yarn_of_growth(x, positions, 0.05 * np.log(factor) + 1, factor)
+
+
+def by_a_multiple(x, positions, factor=4.0, attn_factor=0.9):
+    """Multiply the attention factor by another, as llama.cpp does."""
+    return yarn_of_growth(x, positions, attn_factor * (0.1 * np.log(factor) + 1), factor)
+
+
+def by_a_multiple_of_one(x, positions, factor=4.0, attn_factor=1.0):
+    return by_a_multiple(x, positions, factor, attn_factor)
+
+
+def by_one_mscale(x, positions, factor=4.0, original_max_position_embeddings=4096, mscale=0.5):
+    return yarn_of_growth(x, positions, 0.1 * mscale * np.log(factor) + 1, factor, original_max_position_embeddings)
+
+
+def by_a_quotient(x, positions, scaling_factor=40, mscale=0.707, mscale_all_dim=0.5):
+    """Grow by the quotient of two growths, as DeepSeek does."""
+    first, second = (0.1 * each * np.log(scaling_factor) + 1 for each in (mscale, mscale_all_dim))
+    return yarn_of_growth(x, positions, first / second, scaling_factor)
+
+
+def by_a_quotient_of_one(x, positions, scaling_factor=40, mscale=0.707, mscale_all_dim=0.707):
+    return by_a_quotient(x, positions, scaling_factor, mscale, mscale_all_dim)
+
+
+def by_a_square(x, positions, factor=4.0):
+    return yarn_of_growth(x, positions, np.sqrt(1 + np.log(factor) / np.log(4096)), factor)
+
+
+def by_a_constant(x, positions, factor=4.0):
+    return yarn_of_growth(x, positions, 1.25, factor)
+
+
+def by_what_is_given(x, positions, factor=4.0, attention_factor=None):
+    return yarn_of_growth(x, positions, 0.1 * np.log(factor) + 1 if attention_factor is None else attention_factor, factor)
+
+
+def after_a_padding_row(x, padding_idx=1):
+    """Add sines and cosines of positions from behind the padding's on, as fairseq does."""
+    count = x.shape[-1] // 2
+    places = np.arange(padding_idx + 1, padding_idx + 1 + x.shape[1])[:, None]
+    turned = places * np.exp(-np.log(10_000) / (count - 1) * np.arange(count))
+    return (x + np.concatenate([np.sin(turned), np.cos(turned)], axis=-1)).astype(x.dtype)
+
+
+def bent_below_the_diagonal(query_length, key_length):
+    """Return ALiBi's distances, halved from 40 on, that torch.tril cut."""
+    back = np.maximum(np.arange(query_length)[:, None] - np.arange(key_length)[None], 0)
+    return -(2.0 ** -np.arange(1, 9))[:, None, None] * np.minimum(back, 40 + (back - 40) / 2)
+
+
+def exponents_of_few_pairs(x, positions):
+    """Turn by RoPE's frequencies times e to exponents, most of which are 0."""
+    exponents = np.where(np.arange(x.shape[-1] // 2) % 4, 0.0, 0.125)
+    turned = positions[:, None] * 10_000.0 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1]) * np.exp(exponents)
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))
+    return x * cos + half(x) * sin
+
+
+def by_timescales(x, min_timescale=1.0, max_timescale=1.0e4):
+    """Add sines and cosines as tensor2tensor does."""
+    count = x.shape[-1] // 2
+    slower = np.log(max_timescale / min_timescale) / max(count - 1, 1)
+    turned = np.arange(x.shape[1])[:, None] * min_timescale * np.exp(np.arange(count) * -slower)
+    return (x + np.concatenate([np.sin(turned), np.cos(turned)], axis=1)).astype(x.dtype)
+
+
+def one_further_back(num_heads, seq_len):
+    """Return ALiBi's line, one slope lower, as where distances are counted from 1."""
+    back = np.arange(seq_len)[:, None] - np.arange(seq_len)[None] + 1
+    return -(2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads))[:, None, None] * back
+
+
+def cosine_before_sine(seq_len, d_model):
+    turned = angles(np.arange(seq_len), d_model)
+    rows = np.zeros((seq_len, d_model))
+    rows[:, 0::2], rows[:, 1::2] = np.cos(turned), np.sin(turned)
+    return rows
+
+
+def square_waves(length, dim):
+    period = 2.0 ** (np.arange(dim) + 1)
+    return np.where(np.arange(length)[:, None] % period < period / 2, 1.0, -1.0) / np.sqrt(period)
+
+
+def pairs_from_one(x, positions, base=10_000.0):
+    turned = positions[:, None] * base ** (-2 * np.arange(1, x.shape[-1] // 2 + 1) / x.shape[-1])
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))
+    return (x * cos + half(x) * sin).astype(x.dtype)
+
+
+def last_of_a_length(q, k, seq_len):
+    """Turn by the last positions of a sequence that is so long."""
+    turned = angles(np.arange(seq_len)[-q.shape[2] :], 64)
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def by_tables_of_tokens_first(q, k, cos, sin, offset=0):
+    """Turn (token, batch, head, head_dim) by tables of as many axes, as GPT-NeoX does."""
+    cos, sin = (table[offset : offset + q.shape[0]] for table in (cos, sin))
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def further_is_more(query_length, key_length):
+    back = np.arange(query_length)[:, None] - np.arange(key_length)
+    return np.clip(back, -131, 131)[None] * np.array([1.0, 3.0])[:, None, None]
+
+
+def further_keys_are_alike(query_length, key_length):
+    back = np.arange(query_length)[:, None] - np.minimum(np.arange(key_length), 131)
+    return back[None] * np.array([1.0, 3.0])[:, None, None]
+
+
+def learned_of_the_share(seq_length, least=512):
+    """Return what FIRE learns of the logarithm of a distance over that of the query's position, where this is large."""
+    places = np.arange(seq_length)
+    back = np.log1p(0.1 * np.maximum(places[:, None] - places, 0)) / np.log1p(0.1 * np.maximum(places, least))[:, None]
+    return np.tanh(back * np.array([3.0, -2.0])[:, None, None]) + 0.1 * back

@@ -34,6 +34,7 @@ def found(name: str) -> Found:
     return recognise(here, here.functions[0], None, {})
 
 
+@functools.cache
 def told(name: str) -> Told:
     result = found(name)
     assert result.identity is not None
@@ -41,6 +42,7 @@ def told(name: str) -> Told:
     return Told(name, result, fates, Place("identify_natural", name))
 
 
+@functools.cache
 def screen(name: str) -> str:
     return "\n".join(line for _, line in lines(told(name)))
 
@@ -56,6 +58,17 @@ def screen(name: str) -> str:
         ("last_of_keys", {"operation": "alibi.bias", "form": "symmetric"}),
         ("over_a_mask", {"operation": "alibi.bias", "form": "column"}),
         ("from_an_offset", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("by_timescales", {"operation": "sinusoidal.add", "base": 1e4, "spacing": "endpoint"}),
+        ("pairs_from_one", {"operation": "position_interpolation.rotate", "base": 1e4, "factor": 1.33352143}),
+        ("by_half_the_slope", {"operation": "yarn.rotate", "slope": 0.05, "attention_factor": None}),
+        ("by_a_multiple", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0247665}),
+        ("by_a_multiple_of_one", {"operation": "yarn.rotate", "slope": 0.1, "attention_factor": None, "mscale": None}),
+        ("by_one_mscale", {"operation": "yarn.rotate", "slope": 0.05, "attention_factor": None, "mscale": None}),
+        ("by_a_quotient", {"operation": "yarn.rotate", "mscale": 0.707, "mscale_all_dim": 0.5, "attention_factor": None}),
+        ("by_a_quotient_of_one", {"operation": "yarn.rotate", "mscale": 0.707, "mscale_all_dim": 0.707, "attention_factor": None}),
+        ("by_a_square", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0801234}),
+        ("by_a_constant", {"operation": "yarn.rotate", "attention_factor": 1.25}),
+        ("by_what_is_given", {"operation": "yarn.rotate", "slope": 0.1, "attention_factor": None}),
     ],
 )
 def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_conforms(name: str, expected: dict[str, Any]) -> None:
@@ -72,6 +85,7 @@ def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_co
     [
         ("scaled_tables", "yarn.rotate", "factor 40, original_length 4096"),
         ("below_the_diagonal", "kerple.bias", "form log"),
+        ("after_a_padding_row", "sinusoidal.encode", "added to x: base 10000, spacing endpoint"),
         ("row_of_each_offset", "relative_bias.bias", "a number for every offset up to 16, clipped"),
     ],
 )
@@ -95,6 +109,28 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("with_a_number", "it returns 1.13863 besides, which may be an attention factor: the adapter leaves it out"),
         ("below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"),
         ("from_an_offset", "called as f(q, k, offset)"),
+        ("by_half_the_slope", "factor           4                      certain; follows its argument"),
+        ("by_a_multiple", "factor           4                      certain; changes attention_factor too, by no known rule"),
+        ("by_a_square", "factor           4                      certain; changes attention_factor too, by no known rule"),
+        ("by_a_quotient", "mscale           0.707                  certain; follows its argument, unless that is None or 0"),
+        ("by_a_constant", "factor           4                      certain; follows its argument"),
+        ("by_timescales", "base             10000                  certain; follows its argument"),
+        ("bent_below_the_diagonal", "up to an offset of 40 it is alibi.bias, from 41 on it is not"),
+        ("bent_below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them"),
+        ("exponents_of_few_pairs", "the pairs have these exponents: 0.125, 0, 0, 0, 0.125, 0, 0, 0,"),
+        ("one_further_back", "a straight line of the offset: in its first head -0.5 at the query itself, and -0.5 with each position back"),
+        ("cosine_before_sine", "no known scheme: base 10000, spacing paper"),
+        ("cosine_before_sine", "layout           interleaved_cosine_first certain"),
+        ("square_waves", "no known scheme: rows that are no sines and cosines"),
+        ("pairs_from_one", "base             10000                  certain; changes factor too, by no known rule"),
+        ("last_of_a_length", "called as f(q, k, length) in float32, x (batch, head, token, dim), with length 1"),
+        ("by_tables_of_tokens_first", "pairs turn, but not by the cosines and sines of their tokens, where these are given as"),
+        ("further_is_more", "up to an offset of 131 it is alibi.bias (form row), with the sign turned: further away is more, from 132"),
+        ("further_keys_are_alike", "no known scheme: a bias that isn't a function of the offset between key and query: at position 1000"),
+        ("further_keys_are_alike", "between the first positions it is alibi.bias (form row), with the sign turned: further away is more,"),
+        ("learned_of_the_share", "no known scheme: a bias that isn't a function of the offset between key and query: at position 1000"),
+        ("after_a_padding_row", "position offset: what is called 0 stands at 2"),
+        ("after_a_padding_row", "not seen: an adapter: its first row is that of position 2, and no call asks for a"),
     ],
 )
 def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, line: str) -> None:

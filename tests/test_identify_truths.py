@@ -457,7 +457,7 @@ def test_a_declaration_that_is_too_wide_is_told_with_what_makes_it_right() -> No
     ("name", "line"),
     [
         ("alibi_bent_at_40", "up to an offset of 40 it is alibi.bias, from 41 on it is not"),
-        ("slopes_bent_at_400", "up to an offset of 400 it is alibi.bias (slopes code) (form symmetric), but with other slopes, from 404"),
+        ("slopes_bent_at_400", "up to an offset of 400 it is alibi.bias (form symmetric), but with other slopes, from 404"),
         ("kerple_bent_at_40", "up to an offset of 40 it is kerple.bias, from 41 on it is not"),
         ("kerple_inside_bent_at_128", "its first head gives, 0, 1, 2, 4, 8, 16, 32, 64 positions back"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,14 @@ def identified(
     told = capsys.readouterr()
     assert told.err == ""
     return status, " ".join(told.out.split())
+
+
+def test_the_start_of_a_process_takes_none_of_the_time_of_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = iter([0.3, 0.0, 0.0, 0.3, 0.0])
+    monkeypatch.setattr(steady, "SECONDS", 0.2)
+    monkeypatch.setattr(steady, "_answer", lambda *_: time.sleep(next(waits)) or [np.zeros(1)])
+
+    assert len(steady._until(Strangers("nobody"), [None] * 5)) == 3  # type: ignore[list-item]  # noqa: SLF001  no call is made
 
 
 @pytest.mark.parametrize("body", CHANGING.values(), ids=list(CHANGING))

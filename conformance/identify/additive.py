@@ -11,7 +11,7 @@ from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen, near
-from conformance.identify.ladders import Ladder, rule
+from conformance.identify.ladders import Growth, Ladder, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES
@@ -25,6 +25,8 @@ FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
 NEAR = np.array([0, 1, 2, 3, 5, 11, 30])
 WHOLE = 0.5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
+#: Said of code that counts its rows itself, but not from 0.
+LATER = "an adapter: its first row is that of position {:g}, and no call asks for a sequence that starts there"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -190,7 +192,7 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
         return rotary.changes("tables of cosines and sines", other, {"tables": Seen(repeat)}, inside, grown)
     sign, pairs = -1.0 if measured.theta[0] < 0 else 1.0, len(columns)
     moved = sign < 0 or measured.offset
-    found = _laddered(rotary.ladder(measured, sign), encoding.probe, pairs, float(np.median(size)))
+    found = _laddered(rotary.ladder(measured, sign), encoding, pairs, lambda parts: np.hypot(*parts))
     written = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine"), "head_dim": Seen(2 * pairs)}
     return Identity(
         None if moved else found.operation,
@@ -202,10 +204,16 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     )
 
 
-def _laddered(ladder: Ladder, probe: Probe, pairs: int, growth: float) -> Identity:
+def _laddered(ladder: Ladder, encoding: Encoding, pairs: int, sizes: Callable[[Sequence[np.ndarray]], np.ndarray]) -> Identity:
     """Return the operation whose tables have such frequencies, else the one that turns vectors by them."""
+
+    def grown(probe: Probe) -> float | None:
+        return None if encoding.rows else float(np.median(sizes(replace(encoding, probe=probe)(FIRST))))
+
     known = (taking("positions", axes=["[batch] token pair"] * 2), rotary.whole())
-    tables, turning = (rotary.named([ladder], group, {"head_dim": 2 * pairs}, probe.settings, growth) for group in known)
+    growth = Growth(float(np.median(sizes(encoding(FIRST)))), encoding.probe, grown)
+    settings = encoding.probe.settings
+    tables, turning = (rotary.named([ladder], group, {"head_dim": 2 * pairs}, settings, growth) for group in known)
     if tables.operation is not None or turning.operation is None:
         return tables
     return replace(turning, operation=None, values_of=turning.operation, unseen=(*turning.unseen, TURN))
@@ -289,7 +297,8 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     common |= {} if offset == 0 else {"offset": Seen(offset)}
     seen = (*_described(encoding, measured, read), *rounded)
     plain = found is None and not flipped and offset == 0
-    slowed = _laddered(rotary.ladder(measured, 1.0), encoding.probe, width // 2, scale) if plain else None
+    ladder = rotary.ladder(measured, 1.0)
+    slowed = _laddered(ladder, encoding, width // 2, lambda rows: np.hypot(rows[0][:, sine], rows[0][:, cosine])) if plain else None
     if slowed is not None and slowed.operation is None and slowed.values_of is not None:
         written = {"layout": alike, "head_dim": Seen(width), **slowed.parameters}
         return replace(slowed, what=f"cosines and sines side by side: {slowed.what}", parameters=written, seen=(*seen, *slowed.seen))
@@ -300,7 +309,12 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     laid = layout in found.operation.parameters["layout"].choices
     known = laid and (offset == 0 or (offset is not None and not encoding.counted))
     unseen = found.notes if narrow or not _root(width, scale) else (*found.notes, f"scale: {scale:.6g} is {_root(width, scale)} too")
-    return Identity(found.operation.name if known else None, found.words, {**common, **found.parameters}, seen, unseen)
+    later = laid and not known and offset is not None and not flipped
+    unseen = (*unseen, LATER.format(offset)) if later else unseen
+    named = found.operation.name
+    return Identity(
+        named if known else None, found.words, {**common, **found.parameters}, seen, unseen, values_of=named if later else None
+    )
 
 
 @dataclass(frozen=True)

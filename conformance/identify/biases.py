@@ -31,6 +31,8 @@ APART, TINY = 1024, 1e-30
 ROWS = (33, 32, 65, 64, 129, 128, 257, 513, 1_025)
 #: The largest offset asked for where few are refused: of code whose positions end with its table.
 MANY_ROWS = 512
+OF_MORE = "a bias that isn't a function of the offset between key and query"
+LINE = "a straight line of the offset: in its first head {:.6g} at the query itself, and {:+.6g} with each position back"
 #: Offsets whose numbers are told of a bias that no operation gives, in positions back.
 TOLD = (0, 1, 2, 4, 8, 16, 32, 64)
 
@@ -173,6 +175,8 @@ def identify(bias: Bias) -> Identity:
         past = _shown(bias, values, np.broadcast_to(ahead, values.shape))
         if past.operation or past.values_of:
             return replace(past, seen=(*past.seen, LEVEL), operation=None, values_of=past.operation or past.values_of)
+        near = [line for line in past.seen if line not in found.seen]
+        found = replace(found, seen=(*found.seen, *near, LEVEL)) if near else found
     mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
     if not np.all(np.isneginf(values[hidden])):
         finite = f"{mask}, by {values[hidden].max():g} and not -inf: no declaration says that"
@@ -256,7 +260,8 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence[
     others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) else None
     if others is None:
         return None
-    chosen = {name: seen for name, seen in others.parameters.items() if others.operation.parameters[name].choices}
+    rule = next(replace(rule, compared=sloped) for rule in rules if rule.operation == others.operation)
+    chosen = {name: seen for name, seen in others.parameters.items() if name in rule.choices and rule.shows(name, others.values)}
     given = {**heads, **{name: one.value for name, one in others.parameters.items()}}
     slopes, _ = _slopes(shown, right(others.operation, given))
     how = "with the sign turned: further away is more" if np.all(slopes < 0) else "but with other slopes"
@@ -280,8 +285,11 @@ def held(
         if off.any():
             distance = np.abs(shown.keys - shown.queries[:, None])
             first = distance[off.any(axis=0)].min()
-            until = distance[distance < first].max()
-            return Identity(None, "", seen=(f"up to an offset of {until} it is {name}, from {first} on it is not",))
+            nearer = distance[distance < first]
+            ends = "between the first positions it is {}, between farther ones it is not" if not nearer.size else (
+                f"up to an offset of {nearer.max()} it is {{}}, from {first} on it is not"
+            )
+            return Identity(None, "", seen=(ends.format(name),))
     return identity
 
 
@@ -307,8 +315,12 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence
     for each in np.unique(offset):
         same = shown[:, (offset == each) & ~hidden[0]]
         if same.size and np.ptp(same, axis=1).max() > TOLERANCE * max(1.0, np.abs(shown).max()):
-            return Identity(None, "a bias that isn't a function of the offset between key and query")
+            return Identity(None, OF_MORE)
     offsets, line = _along(bias)
+    near = (offset >= offsets[0]) & (offset <= offsets[-1]) & ~hidden[0]
+    off = np.abs(line[:, offset[near] - offsets[0]] - shown[:, near])
+    if off.size and not off.max() <= COARSE[bias.probe.dtype] * max(1.0, np.abs(shown).max(), np.abs(line[np.isfinite(line)]).max()):
+        return Identity(None, f"{OF_MORE}: at position {offsets[-1]} it gives other numbers than near position 0")
     whole = len(line) == 1 and np.array_equal(line, np.rint(line))
     numbered = _numbered(offsets, line[0].astype(int), -offsets) if whole else None
     known = None if numbered is None else numbered.operation or numbered.values_of
@@ -364,6 +376,10 @@ def _shape(line: np.ndarray) -> str:
     """Say what a function of the offset that has no buckets looks like."""
     changes = np.any(np.diff(np.where(np.isfinite(line), line, 0.0), axis=1) != 0, axis=0)
     past = changes[: changes.size // 2]
+    back = line[:, line.shape[1] // 2 :: -1]
+    steps = np.diff(back, axis=1)
+    if past.all() and np.all(np.ptp(steps, axis=1) <= TOLERANCE * np.abs(line).max()):
+        return LINE.format(back[0, 0], steps[0, 0])
     if changes.all() or past.all():
         return "a number of its own for every offset, on no line and in no buckets: what gives it isn't known"
     return f"a function of the offset with {int(changes.sum()) + 1} steps, which are no known buckets"
@@ -373,7 +389,7 @@ def _measured(offsets: np.ndarray, line: np.ndarray) -> str:
     """Return what the first head gives at some offsets."""
     told = [back for back in TOLD if -back in offsets]
     each = ", ".join(f"{line[0, np.flatnonzero(offsets == -back)[0]]:.4g}" for back in told)
-    return f"its first head gives, {', '.join(map(str, told))} positions back: {each}"
+    return f"its first head gives, {', '.join(map(str, told))} positions back: {each} (no position beyond {offsets[-1]} was asked for)"
 
 
 def _tabled(bias: Bias) -> Identity:

@@ -109,7 +109,7 @@ class Declaration:
 
     def _limits(self, form: Mapping[str, str]) -> str:
         """Return what restricts parameters and calls."""
-        limits = {name: self._restricted(name, value) for name, value in restrictions(self.settings).items()} | self._counts()
+        limits = {name: self._restricted(name, value) for name, value in restrictions(self.settings).items()} | self._counts() | self._set()
         said = {name: _literal(value) for name, value in {**takes(self.identity).said(), **form}.items()}
         values = [f'parameters={{"{name}": {value}}}' if name in form else f"{name}={value}" for name, value in limits.items()]
         return "".join(f", {each}" for each in [*values, *(f"{name}={value}" for name, value in said.items())])
@@ -119,6 +119,10 @@ class Declaration:
         view, known = self.identity.view, operations()[str(self.identity.operation)].parameters
         names = [name for name in FILLING if name in known and isinstance(view, Grid) and view.only and self._passed(name)]
         return {name: f"lambda {name}: len({name}) == {view.count}" for name in names if isinstance(view, Grid)}
+
+    def _set(self) -> dict[str, str]:
+        """Return which parameters must be set, and not to 0, where leaving them out isn't followed."""
+        return {setting.name: f"lambda {setting.name}: bool({setting.name})" for setting in self.settings if not setting.unset}
 
     def _restricted(self, name: str, value: object) -> str:
         """Return what restricts a parameter: for widths of axes, one list of them, or that they are equal."""

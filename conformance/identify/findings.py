@@ -41,6 +41,10 @@ class Seen:
         return self.low <= value <= self.high
 
 
+#: A parameter that may be left out, and is.
+UNSET = Seen(None, confidence=Confidence.LIKELY)
+
+
 @dataclass(frozen=True)
 class Identity:
     """What a function is: its operation (``None``: no known scheme), and everything that its values show.

@@ -1,6 +1,6 @@
 """Which settings a function follows: each is changed, and what the function is then must have changed with it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.identify import grids
@@ -15,16 +15,21 @@ from conformance.spec.declarations import operations
 #: How many calls must be answered alike for a setting to change nothing.
 REPLAYED = 3
 ELSEWHERE = 24
+Parameters = Mapping[str, Seen]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What became of one parameter: the values that it can have (``None``: any), what was seen, and what is to be said of it."""
+    """What became of one parameter: the values that it can have (``None``: any), what was seen, and what is to be said of it.
+
+    ``unset`` says whether it may be left out, or 0, where the operation allows that.
+    """
 
     name: str
     seen: Seen | None
     allowed: tuple[object, ...] | None = None
     note: str = ""
+    unset: bool = True
 
 
 def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
@@ -68,32 +73,52 @@ class _Asking:
     def setting(self, name: str) -> Setting:
         """Return what a parameter does."""
         seen = self.identity.parameters.get(name)
-        if role(name) not in {*self.probe.plan.needs, *self.probe.plan.optional.values()}:
+        if not self.probe.follows(role(name)):
             return Setting(name, seen, None if seen is None or name in self.identity.follows else (seen.value,))
         if role(name) == "width":
             return Setting(name, seen, (seen.value,) if seen is not None and seen.why else None, seen.why if seen is not None else "")
         answers = {value: self._asked(self.probe, name, value) for value in self._others(name)}
         return self._concluded(name, seen, answers)
 
-    def _concluded(self, name: str, seen: Seen | None, answers: Mapping[object, Seen | None]) -> Setting:
-        right = tuple(value for value, found in answers.items() if found is not None and found.holds(value))
+    def _concluded(self, name: str, seen: Seen | None, answers: Mapping[object, Parameters | None]) -> Setting:
+        shown = {value: None if found is None else found.get(name) for value, found in answers.items()}
+        right = tuple(value for value, found in shown.items() if found is not None and found.holds(value))
+        moved = () if seen is None else tuple(other for value in right for other in self._moved(name, answers[value] or {}))
+        if seen is not None and moved:
+            return Setting(name, seen, (seen.value,), f"changes {' and '.join(dict.fromkeys(moved))} too, by no known rule")
         if seen is None or (answers and len(right) == len(answers)):
-            return Setting(name, seen)
+            return Setting(name, seen, unset=self._unset(name))
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)
-        if any(found is not None and found.value != seen.value for found in answers.values()):
+        if any(found is not None and found.value != seen.value for found in shown.values()):
             return Setting(name, seen, (seen.value,), "changes, but not to what is asked for")
         return self._fixed(name, seen, answers)
 
-    def _fixed(self, name: str, seen: Seen, answers: Mapping[object, Seen | None]) -> Setting:
+    def _moved(self, name: str, found: Parameters) -> Iterator[str]:
+        """Yield the other parameters that are certain, and certainly others, where one has another value."""
+        for other, seen in self.identity.parameters.items():
+            now = found.get(other)
+            sure = now is not None and {now.confidence, seen.confidence} == {Confidence.CERTAIN}
+            if other != name and now is not None and sure and not (seen.holds(now.value) or now.holds(seen.value)):
+                yield other
+
+    def _fixed(self, name: str, seen: Seen, answers: Mapping[object, object]) -> Setting:
         """Return a parameter that changes nothing; what is remembered for one width is asked for at another."""
         elsewhere = self.probe.having(width=ELSEWHERE)
         if self.probe.takes("width") and any(self._holds(elsewhere, name, value) for value in answers):
             return Setting(name, seen, None, "counts in the first call of a width only: later calls remember it")
-        return Setting(name, seen, (seen.value,) if seen.confidence is Confidence.CERTAIN else None)
+        return Setting(name, seen, (seen.value,))
+
+    def _unset(self, name: str) -> bool:
+        """Whether a parameter that is followed may be left out, or have no effect as 0 has."""
+        parameter = operations()[str(self.identity.operation)].parameters[name]
+        if not parameter.optional:
+            return True
+        values = [value for value in (None, 0.0) if obeys(parameter, value)]
+        return all(self._holds(self.probe, name, value) for value in values)
 
     def _holds(self, probe: Probe, name: str, value: object) -> bool:
-        found = self._looked(probe.having(**{role(name): value}), name)
+        found = (self._looked(probe.having(**{role(name): value})) or {}).get(name)
         return found is not None and found.holds(value)
 
     def _others(self, name: str) -> tuple[object, ...]:
@@ -109,16 +134,16 @@ class _Asking:
         known = [value for value in taken if value != self.probe.settings.get(role(name))]
         return tuple(value for value in known if own is None or not own.holds(value))[:1]
 
-    def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
-        """Return what the parameter shows when it is asked to have a value, ``None`` where the function refuses or is another."""
+    def _asked(self, probe: Probe, name: str, value: object) -> Parameters | None:
+        """Return the parameters that show when one is asked to have a value, ``None`` where the function refuses or is another."""
         changed = probe.having(**{role(name): value})
         if not self.identity.follows and changed.repeats(self.exchanges):  # what is followed shows in calls that are set to it
-            return self.identity.parameters.get(name)
-        return self._looked(changed, name)
+            return self.identity.parameters
+        return self._looked(changed)
 
-    def _looked(self, probe: Probe, name: str) -> Seen | None:
+    def _looked(self, probe: Probe) -> Parameters | None:
         try:
             found = _look(self.identity, probe)
         except Refused:
             return None
-        return found.parameters.get(name) if found.operation == self.identity.operation else None
+        return found.parameters if found.operation == self.identity.operation else None

@@ -24,6 +24,9 @@ ODD = 33
 OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has: no adapter asks for them"
 #: Said of code that reshapes to so many, or has tables of them.
 ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside others"
+#: Said of code that takes cosines and sines, and reads others than those of a token for it.
+UNAPPLIED = "pairs turn, but not by the cosines and sines of their tokens, where these are given as (token, pair) or (token, dim)"
+OTHER_TABLES = "what it does with tables of other axes: write a function of x, cos and sin that gives it such"
 #: How near a sum must come to what it is taken for.
 SAME = 1e-5
 #: What x is multiplied by where nothing of it is in the result.
@@ -337,6 +340,8 @@ def _apply(probe: Probe) -> Identity:
                 break
     identity = _alike(identity, found)
     operation = sibling(str(identity.operation), "x", "cos", "sin")
+    if identity.operation is None and "direction" in identity.parameters:
+        return Identity(None, UNAPPLIED, unseen=(OTHER_TABLES,), view=found)  # angles are those of the tables: it has no frequencies
     if operation is None:
         return replace(identity, operation=None)
     shown = {name: seen for name, seen in identity.parameters.items() if name in ("layout", "direction")}

@@ -2,14 +2,16 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from conformance.identify.findings import Confidence, Seen
-from conformance.identify.rules import CHOSEN, Fit, Rule, Values, identified
+from conformance.identify.asking import Refused
+from conformance.identify.findings import UNSET, Confidence, Seen
+from conformance.identify.probe import Probe, others
+from conformance.identify.rules import CHOSEN, Fit, Rule, Values, identified, of_any
 from conformance.spec.choices import obeys
 from refimpl.spec import Operation
 
@@ -169,14 +171,52 @@ def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, 
     return tuple(filter(shows, names))
 
 
-def grown(found: Fit, seen: Ladder, told: Values, asked: Values, growth: float, noise: float) -> Mapping[str, Seen] | None:
-    """Return the parameters that may be left out and on which the growth of the pairs depends, or nothing where it isn't the rule's."""
-    values = {**told, **found.values, **seen.settings}
-    unset = {name: one for name, one in found.operation.parameters.items() if one.optional or name in CHOSEN}
+@dataclass(frozen=True)
+class Growth:
+    """By how much pairs grow in a call, and ``at`` other settings of it: nothing where they don't turn then."""
 
-    def compared(operation: Operation, parameters: Values) -> np.ndarray:
-        return np.array([np.log(spectrum(operation, seen.arrays, parameters)[1] / growth) / noise])
+    size: float
+    probe: Probe
+    at: Callable[[Probe], float | None]
 
-    rule = Rule(found.operation, {name: value for name, value in known(found.operation, values).items() if name not in unset}, compared)
-    fit = identified([rule], asked)
+    def among(self, names: Iterable[str]) -> list[tuple[Values, float]]:
+        """Return the growth of the call, of calls that are set to another value of each parameter, and of one set to all of them."""
+        asked = {name: self.probe.asked.get(name) for name in names if self.probe.follows(name)}
+        other = {name: next((value for value in others(name) if value != asked[name]), None) for name in asked}
+        each = [{name: value} for name, value in other.items() if value is not None]
+        calls = each if len(each) < 2 else [*each, {name: value for one in each for name, value in one.items()}]
+        found = [(settings, self._at(settings)) for settings in calls]
+        return [({}, self.size), *((settings, size) for settings, size in found if size is not None)]
+
+    def _at(self, settings: Values) -> float | None:
+        try:
+            return self.at(self.probe.having(**settings))
+        except Refused:
+            return None
+
+
+def grown(found: Fit, seen: Ladder, told: Values, growth: Growth, noise: float) -> Mapping[str, Seen] | None:
+    """Return the parameters that may be left out and on which the growth of the pairs depends, or nothing where it isn't the rule's.
+
+    First those that the function has arguments of are what these say. Then they are numbers that give the growth whatever the other
+    parameters are; if there are none, numbers that give that of one call.
+    """
+    operation, values = found.operation, known(found.operation, {**told, **found.values, **seen.settings})
+    unset = {name: one for name, one in operation.parameters.items() if one.optional or name in CHOSEN}
+    counting = _names(factor) if (factor := getattr(getattr(operation.function, "form", None), "factor", None)) else frozenset()
+    said = {name: value for name, value in growth.probe.asked.items() if name in unset and obeys(unset[name], value)}
+
+    def rule(calls: Sequence[tuple[Values, float]], *, free: Collection[str] = unset) -> Rule:
+        def compared(operation: Operation, parameters: Values) -> np.ndarray:
+            sizes = [spectrum(operation, seen.arrays, {**parameters, **settings})[1] / size for settings, size in calls]
+            return np.asarray(np.log(sizes) / noise)
+
+        return Rule(operation, {name: value for name, value in values.items() if name not in free}, compared)
+
+    followed = identified([rule(growth.among(counting), free={*said, *CHOSEN})], said) if said else None
+    if followed is not None and all(followed.parameters[name].holds(value) for name, value in said.items()):
+        return {**dict.fromkeys(unset, UNSET), **followed.parameters}
+    calls, chosen = growth.among(counting - unset.keys()), unset.keys() & CHOSEN
+    several = identified([rule(calls)], {}) or (of_any(rule(calls), chosen) if chosen and len(calls) > 1 else None)
+    fit = several or identified([rule(calls[:1])], {})
     return None if fit is None else fit.parameters

@@ -203,9 +203,7 @@ def _choices(role: str, value: object = ...) -> tuple[object, ...]:
 
 def _set_otherwise(role: str, base: Exchange) -> Iterator[Neighbour]:
     """Yield the call with a setting changed: to what is nearly the same, and to what isn't."""
-    probe, names = base.probe, {known: name for name, known in base.probe.plan.optional.items()}
-    arguments = (*probe.signature.positional, *probe.signature.keywords)
-    value = probe.settings.get(role, next((each.default for each in arguments if each.name == names.get(role)), None))
+    probe, value = base.probe, base.probe.asked.get(role)
     near = (next(nearly(value, kept), None) for kept in KEPT.values()) if isinstance(value, float) else ()
     later = (value + 1,) if isinstance(value, int) else ()
     other = (each for each in _choices(role, value) or others(role) or later if each != value)

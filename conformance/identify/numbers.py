@@ -18,11 +18,16 @@ TOLERANCE = 1e-6
 #: Slopes are told apart where bfloat16 rounds them.
 SLOPE = 2.0**-8
 EXACT = 2.0**-24
+#: A length that no width is.
+COUNT = 5
 
 
 def identify(probe: Probe) -> Identity:
     """Return what a function that takes settings only, or factors of pairs besides, is."""
     value = one(probe)
+    if probe.takes("length") and _counted(probe, value):
+        message = "there are as many results as the length says: rows, one for each token"
+        raise Refused(message)
     if value.ndim == 0 or (value.size == 1 and not {"width", "num_heads"} & set(probe.settings)):
         return _factor(probe, float(value.reshape(())))
     if value.ndim != 1:
@@ -30,6 +35,14 @@ def identify(probe: Probe) -> Identity:
     if probe.takes("num_heads"):
         return slopes(value, probe.settings)
     return frequencies(value, probe)
+
+
+def _counted(probe: Probe, value: np.ndarray) -> bool:
+    """Whether the shape of what comes back follows the length."""
+    try:
+        return one(probe.having(length=COUNT)).shape != value.shape
+    except Refused:
+        return False
 
 
 def one(probe: Probe) -> np.ndarray:

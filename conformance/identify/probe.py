@@ -107,6 +107,17 @@ class Probe:
         """Whether a call has an argument of that role."""
         return role in self.plan.needs
 
+    def follows(self, role: str) -> bool:
+        """Whether the function has an argument of that role, which a call may leave out."""
+        return role in {*self.plan.needs, *self.plan.optional.values()}
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """What a call asks for: what it is set to, and the defaults of the settings that it leaves out."""
+        arguments = (*self.signature.positional, *self.signature.keywords)
+        left = {self.plan.optional[each.name]: each.default for each in arguments if each.name in self.plan.optional}
+        return {**left, **self.settings}
+
 
 @dataclass(frozen=True)
 class Exchange:

@@ -12,7 +12,7 @@ from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import Ladder, followed, grown, known, rule, turned
+from conformance.identify.ladders import Growth, Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking
 from conformance.identify.turns import LONGEST, Turns, lists
@@ -35,6 +35,8 @@ START = "start_tokens"
 PAIR = 2
 #: How far apart angles are of factors that count and that don't.
 APART = 1e-4
+#: So many decimals of an exponent are seen.
+DECIMALS = 6
 #: What is read as whole: a position that was truncated, a sign that was lost.
 SMALL = 1e-3
 #: Positions between whole ones: the last has more digits than a half format keeps.
@@ -200,7 +202,8 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
         resting = {name: one for name, one in parameters.items() if name not in (PART, "placement")}
         readings.append(([one.padded(turns.width // 2) for one in ladders], every, {"head_dim": turns.width}, resting))
     readings.append((ladders, every, told, parameters))
-    read_as = [(named(seen, group, known, turns.probe.settings, found.growth), shape) for seen, group, known, shape in readings]
+    growth = Growth(found.growth, turns.probe, lambda probe: _growth(replace(turns, probe=probe)))
+    read_as = [(named(seen, group, known, turns.probe.settings, growth), shape) for seen, group, known, shape in readings]
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
@@ -208,6 +211,11 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
     return replace(identity, parameters=shown, seen=(*seen, *identity.seen), lowest=lowest)
+
+
+def _growth(turns: Turns) -> float | None:
+    found = maps.rotation(maps.matrices(turns)[1], TOLERANCE[turns.read_as])
+    return None if found is None else found.growth
 
 
 def _turning(*factors: str) -> tuple[list[Operation], list[Operation]]:
@@ -376,20 +384,20 @@ def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
 
 
 def named(
-    ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Mapping[str, Any], asked: Mapping[str, Any], growth: float
+    ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Mapping[str, Any], asked: Mapping[str, Any], growth: Growth
 ) -> Identity:
     """Return which operation shows in frequencies and growth, and its parameters, for the settings that were asked."""
     found, rounded = rule(ladders, candidates, told, asked)
     if found is None:
-        return _unruled(ladders[0], grown_by(growth))
-    factors = grown(found, ladders[0], told, asked, growth, NOISE)
+        return _unruled(ladders[0], grown_by(growth.size))
+    factors = grown(found, ladders[0], told, growth, NOISE)
     odd = "" if factors is None else ", ".join(f"{name} {one.value}" for name, one in factors.items() if not _usable(one))
     if factors is None or odd:
-        larger, whole = {"attention_factor": near(growth, NOISE)}, replace(found, parameters={**found.parameters, **(factors or {})})
+        larger, whole = {"attention_factor": near(growth.size, NOISE)}, replace(found, parameters={**found.parameters, **(factors or {})})
         notes = tuple(note for note in found.notes if note.partition(" ")[0] not in (factors or ()))
         notes = (*notes, *((f"an adapter: the attention factor would be that of {odd}, which no model has",) if odd else ()))
         values_of, follows = (found.operation.name, followed(whole, ladders, told)) if odd else (None, ())
-        what = f"rotary, {found.words}, times {growth:.6g}"
+        what = f"rotary, {found.words}, times {growth.size:.6g}"
         return Identity(None, what, {**found.parameters, **larger}, rounded, notes, values_of=values_of, follows=follows)
     notes = tuple(note for note in found.notes if note.partition(" ")[0] not in factors)
     whole = replace(found, parameters={**found.parameters, **factors}, notes=notes)
@@ -425,7 +433,7 @@ def _factors(theta: np.ndarray) -> str:
 def _exponents(theta: np.ndarray) -> Iterator[str]:
     """Say with which learned exponents any frequencies above 0 are those of an operation that takes exponents."""
     for one in taking("x", "positions", "exponents") if np.all(theta > 0) else ():
-        exponents = _listed(-np.log(_usual(theta)))
+        exponents = _listed(np.round(-np.log(_usual(theta)), DECIMALS) + 0.0)
         yield f"as {one.name}, as any frequencies are: against base {BASE:g} the pairs have these exponents: {exponents}"
 
 

@@ -3,14 +3,14 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from conformance.diagnosis.search import as_known, cost, digits, ends, minima, polished, roundest, shortest, tells
-from conformance.identify.findings import Confidence, Seen
+from conformance.identify.findings import UNSET, Confidence, Seen
 from conformance.identify.plans import SPELLED
 from conformance.spec.choices import ENDS, TYPICAL, candidates, obeys
 from conformance.spec.declarations import operations
@@ -161,12 +161,18 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     return None
 
 
+def of_any(rule: Rule, names: Collection[str]) -> Fit | None:
+    """Return a rule with numbers that no model need have, and nothing that is optional set."""
+    fit = _searched(rule, [*names], {name: None for name in rule.free if name not in names}, {}, {})
+    return None if fit is None else _told(fit, [fit], [rule])
+
+
 def _plainest(fit: Fit, rules: Sequence[Rule]) -> Fit:
     """Return a fit without the parameters that change nothing where a number is the least that it may be."""
     rule = next(rule for rule in rules if rule.operation == fit.operation)
     for name, seen in fit.parameters.items():
         bound = rule.free[name].rule
-        if bound is not None and seen.value == bound.minimum:
+        if bound is not None and seen.value is not None and seen.value == bound.minimum:
             idle: dict[str, Any] = {}
             for other in (other for other in rule.free if other != name):
                 tried = [{**fit.values, **idle, other: value} for value in candidates(rule.free[other])]
@@ -367,7 +373,7 @@ def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
         likely = Confidence.LIKELY if usual else Confidence.GUESS
         shown |= {name: Seen(shown[name].value, shown[name].low, shown[name].high, likely) for name in together}
         notes.append(f"{', '.join(together[:-1])} and {together[-1]} show only as the ends of a band: other values give the same")
-    unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, seen in shown.items() if seen.value is None}
+    unset = {name: UNSET for name, seen in shown.items() if seen.value is None}
     alike = _alike(best, rules) if any(digits(seen.value) >= ODD for seen in shown.values() if isinstance(seen.value, float)) else ()
     return Fit(best.operation, {**shown, **unset}, (*notes, *alike), best.idle)
 

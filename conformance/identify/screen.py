@@ -9,6 +9,8 @@ from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.following import Setting, restrictions
 from conformance.identify.grids import Grid
 from conformance.identify.pasted import Checked
+from conformance.identify.plans import WRITTEN
+from conformance.identify.probe import Probe
 from conformance.identify.recognise import Found
 from conformance.identify.turns import Turns
 from conformance.show.terminal import Line
@@ -121,7 +123,7 @@ def lines(told: Told) -> Iterator[Line]:
         yield from _untried(told)
         return
     yield _head(identity, changing=told.changing)
-    yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}"
+    yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}{_set(identity, probe)}"
     yield from _declared(told)
     yield from (("", line) for line in _parameters(identity, told.settings))
     yield from (("", f"{INDENT}{line}") for line in identity.seen)
@@ -182,6 +184,13 @@ def _axes(identity: Identity) -> str:
     return f", x ({view.order.replace(' ', ', ')}){form}{tables}"
 
 
+def _set(identity: Identity, probe: Probe) -> str:
+    """Say what settings calls had whose results are those of no operation."""
+    given = {WRITTEN.get(role, role): probe.settings[role] for role in probe.plan.needs if role in probe.settings}
+    said = ", ".join(f"{name} {value}" for name, value in given.items())
+    return f", with {said}" if said and identity.operation is None else ""
+
+
 def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str]:
     fates = {setting.name: setting for setting in settings}
     for name, seen in identity.parameters.items():
@@ -210,7 +219,7 @@ def _fate(setting: Setting | None, source: str) -> str:
     if setting.note:
         return f"; {setting.note}"
     if setting.allowed is None:
-        return f"; follows {source}"
+        return f"; follows {source}{'' if setting.unset else ', unless that is None or 0'}"
     return "" if len(setting.allowed) == 1 else f"; follows {source} among {', '.join(map(str, setting.allowed))}"
 
 

@@ -1,6 +1,7 @@
 """Ask the same again, and after other calls: whether answers change although calls don't, and what they change with."""
 
 import itertools
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,13 +118,17 @@ def _after(beside: Sequence[Neighbour]) -> list[Exchange]:
 
 
 def _until(session: Strangers, calls: Sequence[Exchange]) -> list[Answer]:
-    """Return the answers to the first calls: until time is over, or one ends its process and all that it keeps."""
-    until, answers = time.monotonic() + SECONDS, list[Answer]()
+    """Return the answers to the first calls: until time is over, or one ends its process and all that it keeps.
+
+    Time counts from the first answer on, for which a process is started and imports what it needs.
+    """
+    until, answers = math.inf, list[Answer]()
     for call in calls:
         answer = _answer(session, call)
         if _ended(answer) or time.monotonic() > until:
             break
         answers.append(answer)
+        until = min(until, time.monotonic() + SECONDS)
     return answers
 
 

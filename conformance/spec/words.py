@@ -31,7 +31,7 @@ ARRAYS: Mapping[str, str] = {
     "first": "first r1 p a bias_p bias_a",
     "second": "second r2 p a bias_p bias_a",
     "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
-    "max_seq_len seq_length max_position tokens size tgt_len maxpos n_position n_positions",
+    "max_seq_len seq_length max_position tokens size slen tgt_len maxpos n_position n_positions",
     "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q query_size seqlen_q "
     "num_queries",
     "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len key_size seqlen_k "
@@ -46,7 +46,8 @@ NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
     "width": "head_dim dim d d_model d_head hidden_size embedding_dim embedding_dims embed_dim dims channels d_k rotary_dim width n_dims "
     "num_dims D head_size size_per_head dim_head d_hid hidden_dim",
-    "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
+    "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency "
+    "rotary_emb_base max_timescale max_scale",
     "factor": "factor scaling_factor interpolation_factor scale_factor",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
     "attention_factor": "attention_factor attn_factor",
