@@ -3,14 +3,18 @@
 import ast
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
+from conformance.calls.outcomes import Report
 from conformance.isolate.described import Descriptor
 from conformance.judge.journal import Call, Task
 from conformance.protocol import program
 from conformance.protocol.errors import ProgramEndedError
+from conformance.reports import badge, junit, markdown, page
 from conformance.run import candidates
+from conformance.show import report
 
 SOURCES = sorted((Path(__file__).parents[1] / "conformance").rglob("*.py"))
 #: What runs or rebuilds objects out of data.
@@ -107,3 +111,19 @@ def test_a_line_that_does_not_end_is_read_to_its_limit(line: str, tmp_path: Path
 
     assert endless.popen.poll() is not None
     endless.close()
+
+
+#: What a target may say of itself where it is refused: it leaves tags and attributes, starts a script and moves the cursor.
+HOSTILE = '\x1b[2J</title><script>alert(1)</script>" onload="alert(1)" @all'
+
+
+def test_why_a_target_is_refused_is_only_text_in_every_report() -> None:
+    refused = [Report("bad.py", {}, (), refused=HOSTILE)]
+    picture = badge.text(refused)
+
+    assert "<script>alert" not in page.text(refused) + picture
+    assert "onload" not in ET.fromstring(picture).attrib  # noqa: S314  our own text
+    assert ET.fromstring(picture).attrib["aria-label"].count('" onload="') == 1  # noqa: S314  our own text
+    assert r"\<script\>alert" in markdown.text(refused)
+    texts = page.text(refused), picture, markdown.text(refused), junit.text(refused), report.text(refused[0])
+    assert ["\x1b" in each for each in texts] == [False] * len(texts)

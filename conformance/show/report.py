@@ -85,7 +85,7 @@ def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Itera
 
 def _verdict(report: Report) -> Iterator[Line]:
     style = {Status.CONFORMS: "good", Status.DIFFERS: "bad"}.get(report.status, "head")
-    yield style, f"{clean(report.target)} {verdict(report)}"
+    yield style, clean(f"{report.target} {verdict(report)}")
 
 
 def _evidence(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
