@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,11 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
                 sys.stderr.write("posenc: interrupted\n")
             forgotten()
             return Status.INTERRUPTED
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  one line, and a status that is no verdict
             if os.environ.get("POSENC_TRACEBACK"):
-                raise
+                with contextlib.suppress(OSError):
+                    traceback.print_exc()
+                return Status.HARNESS_FAILED
             _refuse(f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)")
             return Status.HARNESS_FAILED
         else:
@@ -57,7 +60,10 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Status.WRONG_USAGE
-    except (BrokenPipeError, SystemExit):  # click makes the second of the first, and it alone
+    except (BrokenPipeError, SystemExit) as error:
+        if not any(isinstance(each, BrokenPipeError) for each in (error, error.__context__)):  # of which click makes an exit
+            message = f"a library ended the program: {type(error).__name__}: {error}"
+            raise RuntimeError(message) from error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.INTERRUPTED
     except click.Abort as error:  # click makes it of an interruption

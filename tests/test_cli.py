@@ -163,6 +163,23 @@ def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPa
     assert capsys.readouterr().err == "posenc: internal error: RuntimeError: two lines (POSENC_TRACEBACK=1 shows where)\n"
 
 
+def test_a_fault_of_ours_has_its_status_where_its_traceback_is_shown_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "check", lambda *_, **__: 1 // 0)
+    monkeypatch.setenv("POSENC_TRACEBACK", "1")
+
+    assert cli.main(["check", "mine"]) == 3
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_library_that_exits_is_no_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(run, "check", lambda *_, **__: sys.exit(0))
+
+    assert cli.main(["check", "mine"]) == 3
+    assert "a library ended the program: SystemExit: 0" in capsys.readouterr().err
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

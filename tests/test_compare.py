@@ -1,6 +1,9 @@
 """The comparison of costs and the answers over a length: structure, ratios and errors, never a time."""
 
 import itertools
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +17,7 @@ from conformance.adapt.selection import SelectionError
 from conformance.calls.status import Status
 from conformance.pictures import costs
 from conformance.show import backends, compare
-from conformance.show.backends import Backend
+from conformance.show.backends import Backend, Call
 from conformance.show.compare import Comparison, Measurement, Table
 from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
@@ -384,3 +387,43 @@ def test_a_length_that_cannot_be_answered_is_one_line(capsys: pytest.CaptureFixt
 def test_every_length_fits_the_screen(capsys: pytest.CaptureFixture[str], scheme: str, length: int) -> None:
     assert cli.main(["show", scheme, "--length", str(length)]) == Status.CONFORMS
     assert max(map(len, written(capsys))) <= SCREEN
+
+
+@pytest.mark.parametrize("line", ["raise RuntimeError('no licence')", "raise SystemExit(0)"], ids=["raises", "exits"])
+@pytest.mark.parametrize(
+    ("library", "arguments"),
+    [("torch", ["compare", "--backend", "torch"]), ("matplotlib", ["show", "rope", "--plot"]), ("matplotlib", ["compare", "--plot"])],
+    ids=["measures", "draws", "draws what is measured"],
+)
+def test_a_library_that_cannot_be_imported_is_named_before_anything_is_measured(
+    tmp_path: Path, line: str, library: str, arguments: list[str]
+) -> None:
+    (tmp_path / f"{library}.py").write_text(line, encoding="utf-8")
+    program = "import sys; from conformance.cli import main; sys.exit(main())"
+    words = [*arguments, str(tmp_path / "picture.png")] if arguments[-1] == "--plot" else arguments
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert f"posenc: {library} must be a library that can be imported, got {line.split()[1].partition('(')[0]}" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("lacking", [("none",), ("none", "rope")])
+def test_what_needs_more_memory_than_there_is_gets_a_dash_the_baseline_too(
+    monkeypatch: pytest.MonkeyPatch, lacking: tuple[str, ...]
+) -> None:
+    def call(scheme: str, *_: object) -> Call:
+        if scheme in lacking:
+            raise MemoryError
+        return lambda: None
+
+    monkeypatch.setattr(compare, "_call", call)
+
+    (table,) = compare.tables(("none", "rope"), (16,), ("forward",), backends.numpy())
+
+    assert [row.reason for row in table.rows if row.scheme in lacking] == ["needs more memory than there is"] * len(lacking)
+    assert "\n".join(text for _, text in compare.lines(Comparison(backends.numpy(), (table,)))).count("more memory") == len(lacking)

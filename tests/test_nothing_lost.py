@@ -400,6 +400,19 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_judged(tmp_p
     assert "folder must be one that files can be written to" in told.err
 
 
+@pytest.mark.parametrize("name", ["record.jsonl", "badge.svg"])
+def test_a_folder_in_place_of_a_report_is_told_before_anything_is_judged(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "report" / name).mkdir(parents=True)
+
+    assert main(["check", written(tmp_path), "--report", str(tmp_path / "report")]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"file must not be a folder, got '{tmp_path / 'report' / name}'" in told.err
+
+
 def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
     gone = f"import shutil; shutil.rmtree({str(folder)!r}, ignore_errors=True); open({str(folder)!r}, 'w')"

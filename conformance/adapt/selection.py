@@ -1,10 +1,12 @@
 """Check the names that a person types against what exists, and say the near miss."""
 
+import contextlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from conformance.adapt.adapter import DTYPES, near_miss
 from conformance.adapt.configured import OFFERED, judged_as
+from conformance.adapt.wording import told
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
@@ -16,6 +18,16 @@ DRAWN = re.compile(r"(drawn|varied|beside|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+|-
 
 class SelectionError(Exception):
     """A name that doesn't exist."""
+
+
+@contextlib.contextmanager
+def importing(library: str) -> Iterator[None]:
+    """Raise ``SelectionError`` where a library that was asked for raises or exits while it is imported."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        message = f"{library} must be a library that can be imported, got {told(error)}"
+        raise SelectionError(message) from error
 
 
 def case_ids() -> dict[str, str]:

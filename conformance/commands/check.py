@@ -112,7 +112,11 @@ def _make_ready(folder: Path | None, file: Path | None) -> None:
     from conformance.spec import files
 
     if folder is not None:
+        from conformance.reports.files import FORMATS
+
         files.make_ready(folder)
+        for name, _ in FORMATS.values():
+            files.verify(folder / name)
     if file is not None:
         files.verify(file)
 

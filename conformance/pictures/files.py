@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.adapt.selection import SelectionError
+from conformance.adapt.selection import SelectionError, importing
 from conformance.spec import files
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ class PictureError(SelectionError):
 
 def empty(fill: "Callable[[Figure], None]") -> "Figure":
     """Return a figure that a function has filled."""
-    if find_spec("matplotlib") is None:
-        message = "matplotlib must be installed, got nothing (pip install matplotlib)"
-        raise PictureError(message)
+    _verify_library()
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -72,6 +70,16 @@ def verify(path: Path) -> None:
         message = f"file must end in {' or '.join(SUFFIXES)}, got {path.name!r}"
         raise PictureError(message)
     files.verify(path)
+    _verify_library()
+
+
+def _verify_library() -> None:
+    """Raise where what draws is absent, or can't be imported."""
+    if find_spec("matplotlib") is None:
+        message = "matplotlib must be installed, got nothing (pip install matplotlib)"
+        raise PictureError(message)
+    with importing("matplotlib"):
+        import matplotlib.figure  # noqa: F401
 
 
 def _rendered(figure: "Figure", suffix: str) -> bytes:

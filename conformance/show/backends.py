@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.frameworks import FRAMEWORKS
-from conformance.adapt.selection import SelectionError
+from conformance.adapt.selection import SelectionError, importing
 from conformance.show import bench
 
 Call = Callable[[], object]
@@ -116,4 +117,6 @@ def backend(name: str) -> Backend:
     if find_spec(name) is None:
         message = f"backend must be installed, got {name!r} (pip install '.[{name}]' from a checkout)"
         raise SelectionError(message)
+    with importing(name):
+        import_module(name)
     return BACKENDS[name]()

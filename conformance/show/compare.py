@@ -1,6 +1,5 @@
 """Time and memory of schemes in attention, as ratios to no encoding in the same run (the ALiBi paper's figure 2, for the reference)."""
 
-import itertools
 import math
 import platform
 import statistics
@@ -8,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,7 @@ def tables(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Iterator[Table]:
     """Yield what all schemes take, one length and phase after the other."""
-    wanted = list(itertools.product(tokens, phases))
+    wanted = list(product(tokens, phases))
     for done, (length, phase) in enumerate(wanted):
         if progress is not None:
             progress(done, len(wanted), f"{length} tokens, {phase}")
@@ -152,7 +152,7 @@ def _table(schemes: Sequence[str], phase: str, length: int, library: Backend) ->
     """Measure the schemes in turns, so that a slow moment of the machine meets all of them; and again where it was a long one."""
     calls = {scheme: ready(partial(_call, scheme, phase, length, library)) for scheme in schemes}
     able = {scheme: call for scheme, call in calls.items() if not isinstance(call, str)}
-    times = max(1, math.ceil(LEAST_SECONDS / _seconds(able[schemes[0]], library)))
+    times = max([1, *(math.ceil(LEAST_SECONDS / _seconds(call, library)) for call in islice(able.values(), 1))])
     for _ in range(TRIES):
         turns = [{scheme: _seconds(call, library, times) for scheme, call in able.items()} for _ in range(REPEATS)]
         found = Table(tuple(_measured(scheme, phase, length, call, turns, library) for scheme, call in calls.items()))
