@@ -184,13 +184,14 @@ def test_a_worker_of_a_harness_that_was_killed_while_it_started_is_never_importe
     assert not (tmp_path / "imported").exists()
 
 
-def test_a_killed_harness_leaves_nothing_that_a_worker_has_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs_in", ["main", "a thread"])
+def test_a_killed_harness_leaves_nothing_that_a_worker_has_started(tmp_path: Path, runs_in: str) -> None:
     note = tmp_path / "called"
     target = adapter(tmp_path, f"if os.fork() == 0:\n    os.setsid()\n    {SLEEPS}\nopen({str(note)!r}, 'w').close()\ntime.sleep(1e6)")
-    program = "import sys; from conformance.cli import main; sys.exit(main())"
-    running = subprocess.Popen(
-        [sys.executable, "-c", program, "check", target, "--call-seconds", "300"], cwd=ROOT, stdout=subprocess.DEVNULL
-    )
+    judge = "check(sys.argv[1], limits=Limits(call_seconds=300.0))"
+    called = judge if runs_in == "main" else f"threading.Thread(target=lambda: {judge}).start()"
+    program = f"import sys, threading; from conformance.run import check; from conformance.calls.limits import Limits; {called}"
+    running = subprocess.Popen([sys.executable, "-c", program, target], cwd=ROOT, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not (note.exists() and left()) and time.monotonic() < deadline:
         os.sched_yield()

@@ -19,6 +19,8 @@ HEARD = {ASKED, signal.SIGCHLD}
 #: The exit status of one whose worker was stopped is that many more than the signal's number, as in shells.
 STOPPED = 128
 KEEPS = sys.platform == "linux"
+#: Seconds after which a keeper looks whether the harness is there, where no signal says so: its thread ended, or lives shorter than it.
+LOOKS = 1.0
 
 
 def keep(channel: int, harness: int, *, lasting: bool) -> None:
@@ -34,7 +36,7 @@ def keep(channel: int, harness: int, *, lasting: bool) -> None:
     worker = os.fork()
     if worker:
         _release(channel)
-        _end_as(_kept(worker))
+        _end_as(_kept(worker, harness))
     kernel.close_memory(closed=False)
     kernel.end_with_parent(keeper)
     kernel.parents[:] = keeper, harness
@@ -50,11 +52,13 @@ def _release(channel: int) -> None:
         os.dup2(nothing, standard)
 
 
-def _kept(worker: int) -> int:
+def _kept(worker: int, harness: int) -> int:
     """Return how the worker ended, once nothing runs any more of what it has started."""
     status = None
     while status is None:
-        status = 0 if signal.sigwait(HEARD) == ASKED else dict(_ended()).get(worker)
+        heard = signal.sigtimedwait(HEARD, LOOKS)
+        asked = os.getppid() != harness if heard is None else heard.si_signo == ASKED
+        status = 0 if asked else dict(_ended()).get(worker)
     with suppress(ChildProcessError):
         while True:
             for child in _children():
