@@ -43,7 +43,7 @@ WIDE = {
     ),
     "masked_square": (
         "alibi.bias",
-        {"num_heads": {1, 2, 4, 8, 16, 32}, "max_bias": 8.0, "positions": "consecutive", "masked": True},
+        {"max_bias": 8.0, "slopes": "paper", "positions": "consecutive", "masked": True},
         "return [..., :queries, :keys]",
     ),
     "heads_last": ("relative_bias.bias", {"axes": "query key head"}, ""),
@@ -53,6 +53,7 @@ WIDE = {
 WRITTEN = {
     "masked_square": "code.masked_square(*[np.arange(max(map(len, a)))] * 2, **k)[:, : len(a[0]), : len(a[1])]",
 }
+CUT = "code.square(*a, **k)[:, : len(a[0]), : len(a[1])]"
 WRONG = {
     "stretched": "rope.rotate",
     "stretched_tokens_first": "rope.rotate",
@@ -114,6 +115,16 @@ def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_
 
     assert added(diagnosis) == {"queries": "at_end"}
     assert checked(tmp_path, "alibi.bias", "code.decoding(*a, **k)", declared | added(diagnosis)).status == Status.CONFORMS
+
+
+def test_a_square_that_counts_from_zero_as_declared_is_told_to_be_cut_and_which_slopes_it_has(tmp_path: Path) -> None:
+    declared: dict[str, object] = {"max_bias": 8.0, "form": "row", "positions": "from_zero"}
+
+    diagnosis = told(checked(tmp_path, "alibi.bias", "code.square(*a, **k)", declared))
+
+    assert added(diagnosis) == {"slopes": "paper"}
+    assert "return [..., :queries, :keys]" in diagnosis.fix
+    assert checked(tmp_path, "alibi.bias", CUT, declared | added(diagnosis)).status == Status.CONFORMS
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,13 @@ def masked_square(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
     return np.where(steps > 0, -np.inf, slopes[:, None, None] * steps).astype(F32)
 
 
+def square(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
+    """Return ALiBi's square for the longer of queries and keys, which count from 0, with the slopes of powers of two."""
+    slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
+    places = np.arange(max(len(m), len(n)))
+    return (slopes[:, None, None] * (places - places[:, None])).astype(F32)
+
+
 def heads_last(table: Array, m: Array, n: Array, *, max_distance: int, sign: str) -> Array:
     steps = np.clip(n[..., None, :] - m[..., :, None], -max_distance, max_distance) * (1 if sign == "key_minus_query" else -1)
     return table[steps + max_distance]

@@ -16,7 +16,8 @@ class Manner:
     is made in one of ``MODES``.
     ``repeats``: the call is made so many times more, or for ``seconds`` of CPU, and its answers are compared. ``cotangents``: one per
     result; the gradient of their product with it is asked for. ``before``: the call is made with these numbers first, and then again,
-    with others that were written into the same arrays.
+    with others that were written into the same arrays. ``as_it_is``: the call is made as it is, and no longer one in its place, whatever is
+    declared of positions.
     """
 
     views: str = ""
@@ -24,6 +25,7 @@ class Manner:
     seconds: float = math.inf
     cotangents: tuple[np.ndarray, ...] = ()
     before: tuple[np.ndarray, ...] = ()
+    as_it_is: bool = False
 
     @property
     def unlike_plain(self) -> bool:
@@ -44,7 +46,8 @@ class Manner:
     def as_header(self) -> dict[str, object]:
         """Return what a request says of it; cotangents, or the numbers that come first, travel behind the arrays."""
         seconds = None if self.seconds == math.inf else self.seconds
-        told = {"views": self.views or None, "repeats": self.repeats or None, "seconds": seconds, "before": bool(self.before) or None}
+        told = {"views": self.views or None, "repeats": self.repeats or None, "seconds": seconds}
+        told |= {"before": bool(self.before) or None, "as_it_is": self.as_it_is or None}
         return {name: value for name, value in told.items() if value is not None}
 
     def way(self, index: int) -> str:
@@ -60,8 +63,9 @@ class Manner:
     @classmethod
     def of(cls, request: Mapping[str, Any], beside: Sequence[np.ndarray]) -> "Manner":
         """Return what a request says."""
-        named = {"before" if request.get("before") else "cotangents": tuple(beside)}
-        return cls(request.get("views", ""), request.get("repeats", 0), request.get("seconds", math.inf), **named)
+        cotangents, before = ((), tuple(beside)) if request.get("before") else (tuple(beside), ())
+        views, repeats, seconds = request.get("views", ""), request.get("repeats", 0), request.get("seconds", math.inf)
+        return cls(views, repeats, seconds, cotangents, before, request.get("as_it_is", False))
 
 
 #: Heads and tokens are swapped before the channels.
@@ -92,6 +96,7 @@ def swappable(array: Any) -> bool:
 
 
 PLAIN = Manner()
+AS_IT_IS = Manner(as_it_is=True)
 TWICE = Manner(repeats=1)
 #: Often enough to meet one wrong answer in a thousand, for as long as a run can spare.
 OFTEN = Manner(repeats=1_200, seconds=0.3)

@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.adapt import embedding
 from conformance.adapt.arrays import MalformedError
+from conformance.calls.manner import AS_IT_IS
 from conformance.calls.outcomes import FATAL, Failed, Passed, Reason
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.calls.takes import PLACES, Takes
@@ -154,7 +155,7 @@ class Asking:
             def once(given: Sequence[np.ndarray]) -> Mapping[str, np.ndarray]:
                 named = dict(zip(self.operation.arrays, given, strict=True))
                 given_so = list(declaration.way.given(self.operation, named).values())
-                replies.append(self.subject.call(given_so, self._as_declared(parameters)))
+                replies.append(self.subject.ask(given_so, self._as_declared(parameters), AS_IT_IS))
                 return declaration.way.back(self.operation, named, replies[-1].values)
 
             try:

@@ -191,11 +191,24 @@ def _widened(asking: Asking, narrow: Declaration) -> Declaration:
         without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
         narrow = without if without == narrow or asking.right(without, TOLD) else narrow
     for name, value in narrow.values.items():
+        left = {key: kept for key, kept in narrow.values.items() if key != name}
+        if isinstance(value, tuple):  # the number of heads may be any under another convention than the one that was tried first
+            wider = (replace(narrow, values=values) for values in (left, *_by_convention(asking, left)))
+            narrow = next((each for each in wider if asking.right(each, TOLD)), narrow)
+    for name, value in narrow.values.items():
+        if isinstance(value, tuple):
+            continue
         others = tuple(other for other in _conventions(asking.operation.parameters[name]) if other != value)
         left = {key: kept for key, kept in narrow.values.items() if key != name}
         if asking.right(replace(narrow, values={**left, name: others} if others else left), TOLD):
             narrow = replace(narrow, values=left)
     return narrow
+
+
+def _by_convention(asking: Asking, values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield values with another one of each convention."""
+    for name, value in values.items():
+        yield from ({**values, name: other} for other in _conventions(asking.operation.parameters[name]) if other != value)
 
 
 def _conventions(parameter: Parameter) -> tuple[Any, ...]:

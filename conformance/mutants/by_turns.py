@@ -79,6 +79,13 @@ BLENDS: tuple[tuple[Mistake, Blend], ...] = (
         origin="in the style of litgpt's YaRN ramp",
     ).made_by(lambda band: band.blended(1.0 - band.kept(band.turns))),
     Mistake(
+        "shares-exchanged",
+        does="keeps the fast pairs and slows the slow ones, but exchanges the two shares of the pairs between",
+        should="keep the more of a pair's own frequency the more often it turns",
+        fix="multiply the frequency by smooth, and the slowed one by 1 - smooth",
+        origin="in the style of code with a branch for each end, as Meta's apply_scaling has",
+    ).made_by(lambda band: band.blended(np.where((share := band.kept(band.turns)) % 1.0 > 0.0, 1.0 - share, share))),
+    Mistake(
         "all-slowed",
         does="slows every pair by the whole factor: position interpolation",
         should="keep the fast pairs as they were",
