@@ -43,7 +43,7 @@ WIDE = {
     ),
     "masked_square": (
         "alibi.bias",
-        {"max_bias": 8.0, "slopes": "paper", "positions": "consecutive", "masked": True},
+        {"max_bias": 8.0, "slopes": "paper", "form": "row", "positions": "consecutive", "masked": True},
         "return [..., :queries, :keys]",
     ),
     "heads_last": ("relative_bias.bias", {"axes": "query key head"}, ""),

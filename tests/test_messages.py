@@ -1,5 +1,6 @@
 """Bad input gets one clear line on standard error and a status that isn't a verdict, never a traceback."""
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -59,6 +60,13 @@ COMMANDS = {
     "check numpy --dtype float32": "an adapter declares it, as implements(..., dtypes='bfloat16')",
     "check numpy --framework torch": "an adapter declares it, as Adapter(..., framework='torch')",
     "check numpy --layout half": "an adapter declares it, as implements(..., layout=...)",
+    "check mine": "(did you mean mine.py?)",
+    "check json.tool": "(did you mean json.tool:adapter?)",
+    "check no_such.module": "or one of numpy, ",
+    "check torch": "got 'torch', a framework: `posenc init NAME --framework torch` writes",
+    "identify mine.apply": "(did you mean mine:apply?)",
+    "identify textwrap:wrap --set basis=5": "(did you mean base?)",
+    "show Llama-3.1-8B": "must be named behind `posenc show model`, got 'Llama-3.1-8B' (did you mean Llama-3.1-8B-Instruct?)",
     "check": "must get a TARGET or a --command",
     "chek numpy": "(did you mean check?)",
     "my_rope.py": "(did you mean check my_rope.py?)",
@@ -182,6 +190,10 @@ SOURCES = {
     "an import that raises": ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line (line 1)"),
     "broken code": ("def broken(:\n", "SyntaxError: invalid syntax (mine.py, line 1)"),
     "code that exits": ("import sys\nsys.exit(0)\n", "SystemExit: 0 (line 2)"),
+    "code that reads a command line": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--model', required=True)\np.parse_args()\n",
+        "SystemExit: 2 (line 4); it last said: -c: error: the following arguments are required: --model",
+    ),
 }
 
 
@@ -218,6 +230,45 @@ def test_a_first_error_of_an_adapter_is_one_line_that_names_the_fix(refused: obj
 
     assert status == 2
     assert fix in line
+
+
+@pytest.mark.parametrize("target", ["parts/rope.py", "parts.rope"])
+def test_a_file_that_is_read_without_its_package_is_told_its_name_within(refused: object, target: str) -> None:
+    Path("parts").mkdir()
+    Path("parts/__init__.py").touch()
+    Path("parts/rope.py").write_text("from .model import f\n", encoding="utf-8")
+
+    status, line = refused("check", target)  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert "parts.rope:adapter" in line
+    assert "belongs to no package" not in line
+
+
+@pytest.mark.parametrize("name", ["posenc", "colorsys"])
+def test_a_file_that_hides_the_module_it_imports_is_to_be_renamed(refused: object, name: str) -> None:
+    status, line = refused("check", f"{name}.py", **{name: f"from {name} import nothing\n"})  # type: ignore[operator]  # the fixture's
+
+    assert status == 2
+    assert f"in place of the module {name}: rename the file" in line
+
+
+def test_files_that_import_one_another_are_not_to_be_renamed(refused: object) -> None:
+    status, line = refused("check", "one.py", one="from two import b\n", two="from one import a\n")  # type: ignore[operator]  # the fixture's
+
+    assert status == 2
+    assert "circular import" in line
+    assert "rename" not in line
+
+
+def test_code_that_asks_a_debugger_is_told_the_line_where_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(of("x, positions, base", "breakpoint()\n    return x"), encoding="utf-8")
+
+    assert cli.main(["check", "mine.py", "--level", "smoke"]) == 1
+    assert re.search(r"BdbQuit \(mine\.py:[56] in f\)", capsys.readouterr().out)
 
 
 def test_first_errors_are_of_at_least_forty_kinds() -> None:

@@ -198,7 +198,14 @@ def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:
     parts = [each for each in begun if each[len(name) :].startswith((".", "-"))]
     if whole or 0 < len(parts) <= FEW:
         return whole or parts
-    return difflib.get_close_matches(name, begun, n=1, cutoff=0.0) or difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return difflib.get_close_matches(name, begun, n=1, cutoff=0.0) or _closest(name, known, cutoff)
+
+
+def _closest(name: str, known: Collection[str], cutoff: float) -> list[str]:
+    """Return the closest name; of those that are equally close one that begins alike."""
+    close = difflib.get_close_matches(name, list(known), FEW, cutoff)
+    ratio = {each: difflib.SequenceMatcher(None, each, name).ratio() for each in close}
+    return sorted(close, key=lambda each: (-ratio[each], each[:2] != name[:2]))[:1]
 
 
 def _did_you_mean(names: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ LONGEST = 500
 READ = 10_000
 #: What stands in the place of Python's imports, and is no place of theirs.
 AUDIT = os.path.join("conformance", "isolate", "audit.py")  # noqa: PTH118  the end of a name
+#: A debugger, in which a call ends that a person was to be asked about.
+DEBUGGER = ("bdb.py", "pdb.py")
 UNTOLD = "its text can't be had"
 #: A larger multiple of what is allowed says no more.
 MANY = 1e6
@@ -31,7 +33,7 @@ def told(error: BaseException) -> str:
 
 def told_with_place(error: BaseException) -> str:
     """Return type, message and the innermost frame, without the machine's paths."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith(AUDIT)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith((AUDIT, *DEBUGGER))]
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""  # noqa: PTH119  a name, no file
     return told(error) + where
 

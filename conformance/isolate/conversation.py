@@ -23,6 +23,9 @@ GARBAGE = "sent garbage:"
 OTHERS = Crashed(f"{GARBAGE} {NUMBERED} another")
 UNASKED = Crashed("sent an answer that nobody asked for")
 
+#: What a target says in the words of another that ended itself: it has printed why.
+EXITED = "can't be imported: SystemExit"
+
 
 class UnaskedFailureError(CallFailedError):
     """A call wasn't answered, perhaps for what was called before: what came, or the end, may not be the call's."""
@@ -48,7 +51,8 @@ def greeting(process: Process, forms: Mapping[str, replies.Form], target: str, s
     if about["status"] == "ready":
         return about
     process.end()
-    words = f"{about['message']}{process.last_words if program else ''}"
+    printed = program or EXITED in about["message"]
+    words = f"{about['message']}{process.last_words if printed else ''}"
     raise (LibraryMissing if about["status"] == "library missing" else TargetError)(_withheld(words, about["sought"]))
 
 

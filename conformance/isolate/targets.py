@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from importlib.machinery import PathFinder
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,8 +32,8 @@ IMPLEMENTS = "@adapter.implements('OPERATION', ...) says what a function offers"
 MEANT = {
     "'Adapter' object is not callable": IMPLEMENTS,
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
-    "attempted relative import with no known parent": "the file belongs to no package here: write the module's name without a dot",
 }
+RELATIVE = "attempted relative import with no known parent"
 #: What else a declaration says by keyword.
 DECLARED = tuple(each.name for each in inspect.signature(Adapter.implements).parameters.values() if each.kind is each.KEYWORD_ONLY)
 #: What stands below is run where a file is a program, and not where it is imported.
@@ -150,8 +152,24 @@ def _adapter(target: str) -> Adapter:
     if colon and place and name:
         return _named(target, module(place), name)
     known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
-    message = f"target must be {known}, got {target!r}{near_miss(target, [*BUNDLED, *_files_here()])}"
+    message = f"target must be {known}, got {target!r}{_meant_by(target)}"
     raise TargetError(message)
+
+
+def _meant_by(target: str) -> str:
+    """Return what a target may be meant as: an object of a module that is here or installed, which no misspelt adapter is."""
+    if target in FRAMEWORKS:
+        return f", a framework: `posenc init NAME --framework {target}` writes an adapter of yours to fill in"
+    parts = target.split(".")
+    if all(map(str.isidentifier, parts)) and (len(parts) > 1 or not Path(f"{target}.py").is_file()):
+        spec = importlib.util.find_spec(parts[0])
+        folders = [Path(each).parent for each in (spec and spec.submodule_search_locations) or ()]
+        for folder in (Path.cwd(), *folders):
+            for count in range(len(parts), 0, -1):
+                place = folder.joinpath(*parts[:count])
+                if place.with_suffix(".py").is_file() or (place / "__init__.py").is_file():
+                    return f" (did you mean {'.'.join(parts[:count])}:{'.'.join(parts[count:]) or 'adapter'}?)"
+    return near_miss(target, [*BUNDLED, *_files_here()])
 
 
 def _few(names: list[str]) -> str:
@@ -243,8 +261,26 @@ def _broken(target: str, error: BaseException) -> str:
     with suppress(OSError):  # of a working folder that the target has left, and that is gone
         file = Path(target).resolve()
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
-    hint = next((f": {meant}" for words, meant in MEANT.items() if words in str(error)), "")
-    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{hint}"
+    hint = next((meant for words, meant in MEANT.items() if words in str(error)), "") or _of_place(Path(target), error)
+    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{f': {hint}' if hint else ''}"
+
+
+def _of_place(path: Path, error: BaseException) -> str:
+    """Return what to do where a file can't be imported for its place: it belongs to a package, or hides a module of its own name."""
+    if not path.is_file():
+        return ""
+    path = path.resolve()
+    if RELATIVE in str(error):
+        packages = list(takewhile(lambda folder: (folder / "__init__.py").is_file(), path.parents))
+        if not packages:
+            return "the file belongs to no package here: write the module's name without a dot"
+        name = ".".join(reversed([path.stem, *(folder.name for folder in packages)]))
+        return f"in {packages[-1].parent}, {name}:adapter names it within its package"
+    run = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.name == "<module>" and Path(frame.filename) == path]
+    elsewhere = [each for each in sys.path if Path(each).resolve() != path.parent]
+    if len(run) > 1 and PathFinder.find_spec(path.stem, elsewhere):
+        return f"it is imported in place of the module {path.stem}: rename the file"
+    return ""
 
 
 def _named(target: str, module: ModuleType, name: str) -> Adapter:

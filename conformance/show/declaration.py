@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapt.adapter import near_miss
 from conformance.adapt.configured import OFFERED, judged_as, keywords
-from conformance.adapt.selection import case_ids, verify_names
+from conformance.adapt.selection import SelectionError, case_ids, verify_names
 from conformance.calls import form
 from conformance.calls.takes import sayings
 from conformance.isolate.targets import BUNDLED
 from conformance.mutants import for_operation
+from conformance.show import models
 from conformance.show.terminal import Line
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import load, of_models
@@ -86,7 +88,11 @@ def describe(name: str) -> Iterator[Line]:
         return _operation(operations()[name])
     if name in OFFERED:
         return _configured(name)
-    verify_names("name", [name], [*SCHEMES, *operations(), *OFFERED, *case_ids()])
+    known = [*SCHEMES, *operations(), *OFFERED, *case_ids()]
+    if name not in known and not near_miss(name, known) and (model := near_miss(name, models.known())):
+        message = f"a model must be named behind `posenc show model`, got {name!r}{model}"
+        raise SelectionError(message)
+    verify_names("name", [name], known)
     return _case(name)
 
 

@@ -32,10 +32,14 @@ def _schemes(model: Model) -> Iterator[str]:
 
 def named(name: str) -> Model:
     """Return a model by its whole name, or by what stands behind the slash in it; raise ``SelectionError`` where there is none."""
+    verify_names("model", [name], known())
+    return known()[name]
+
+
+def known() -> dict[str, Model]:
+    """Return the models by their names, whole and without their owners."""
     models = load_models()
-    known = {model.name.rpartition("/")[2]: model for model in models} | {model.name: model for model in models}
-    verify_names("model", [name], known)
-    return known[name]
+    return {model.name.rpartition("/")[2]: model for model in models} | {model.name: model for model in models}
 
 
 def golden(model: Model) -> Mapping[str, list[Vector]]:
