@@ -20,7 +20,8 @@ EXITS: Mapping[str, Mapping[Status, str]] = {
     },
     "identify": {
         Status.CONFORMS: "every function is an operation that posenc knows and, as far as was tried, answers every call the same each time",
-        Status.DIFFERS: "one is not, an adapter declares it to be something else, or the check of the printed adapter finds it wrong",
+        Status.DIFFERS: "one is not, or the time of --seconds was over first, an adapter declares it to be something else, or the check "
+        "of the printed adapter finds it wrong",
         Status.WRONG_USAGE: "wrong usage, or a function that refuses every call",
     },
     "explain": {
