@@ -335,3 +335,16 @@ def test_of_code_that_remembers_no_logits_are_told(tmp_path: Path, monkeypatch: 
     (found,) = survey.curves(str(path), chosen=["rope.rotate"], head_dim=128, limits=Limits())
     assert found.depends
     assert found.wide is None
+
+
+def test_a_call_that_ends_its_worker_is_told_where_its_value_is_in_no_row(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import os\nfrom posenc import Adapter\nfrom refimpl.schemes import rope\nadapter = Adapter('mine', dtypes='float32')\n"
+        "@adapter.implements('rope.rotate')\ndef rotate(x, positions, **parameters):\n"
+        "    if parameters['head_dim'] == 96:\n        os._exit(7)\n    return rope.rotate(x, positions, **parameters)\n"
+    )
+    (found,) = survey.survey(str(tmp_path / "mine.py"), chosen=["rope.rotate"], head_dim=96)
+
+    assert found.met == "float32"
+    assert found.wide is None
+    assert found.left[0].startswith("no value: a crash: the process ended with exit status 7, at rope.rotate(head_dim=96")

@@ -13,6 +13,7 @@ from conformance.judge.journal import Task
 from conformance.precision import answers, curve, wide
 from conformance.precision.curve import Curve
 from conformance.run.orchestrator import Selection
+from conformance.show.report import message
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector, load
 
@@ -81,7 +82,15 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
             measured = replace(measured, faults=tuple(answers.refusals(subject, own))[:1])
         kept = {id(each) for each in found}
         failed = dict.fromkeys(f"at first {each.fault}" for each in asked if each.fault is not None and id(each) not in kept)
-        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *failed, *session.at_hand, *session.withheld))
+        after = session.aftermath(task.descriptor.index, task.dtype)
+        beside = [] if after or failed or measured.faults else _ends(session, task)
+        yield replace(measured, left=(*after, *failed, *beside, *session.at_hand, *session.withheld))
+
+
+def _ends(session: Session, task: Task) -> list[str]:
+    """Return in words how a call ended its worker, or came too late, whose value is in no row."""
+    lost = session.lost(task.descriptor.index, task.dtype)
+    return [f"no value: {message(came)}, at {call}" for call, came in list(lost.items())[:1]]
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:
