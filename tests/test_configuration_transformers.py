@@ -201,6 +201,29 @@ def test_clvp_turns_as_many_channels_as_in_transformers(projection: int, heads: 
     assert (kind.rotation.head_dim, kind.rotation.channels) == (64, range(2 * len(module.inv_freq)))
 
 
+@pytest.mark.parametrize("model_type", ["gptj", "codegen"])
+def test_a_base_that_the_code_of_a_model_type_has_in_it_is_taken_whatever_a_key_says(model_type: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip(f"transformers.models.{model_type}.modeling_{model_type}")
+    reading = config.read({"model_type": model_type, "n_embd": 64, "n_head": 4, "n_layer": 1, "rotary_dim": 16, "rope_theta": 5_000})
+    (kind,) = reading.kinds
+    assert kind.rotation is not None
+
+    sines = code.create_sinusoidal_positions(2, 16)[1, :8]
+
+    np.testing.assert_allclose(np.sin(of(kind.rotation, None, LIKE)), sines, rtol=FLOAT32)
+    assert [(finding.name, finding.key) for finding in reading.every_finding] == [("unread-base", "rope_theta")]
+
+
+@pytest.mark.parametrize("model_type", ["clvp_encoder", "roformer"])
+def test_a_base_that_a_model_type_does_not_read_is_warned_of(model_type: str) -> None:
+    sizes = {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 2}
+    reading, usual = (config.read({"model_type": model_type, **sizes, **given}) for given in ({"rope_theta": 5_000}, {}))
+
+    assert [finding.name for finding in reading.every_finding if finding.key == "rope_theta"] == ["unread-base"]
+    assert [kind.rotation for kind in reading.kinds] == [kind.rotation for kind in usual.kinds]
+
+
 def test_clvp_turns_nothing_where_it_is_switched_off_and_a_projection_that_fits_no_head_is_an_error() -> None:
     whole = {"model_type": "clvp_encoder", "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 2}
     (kind,) = config.read({**whole, "use_rotary_embedding": False}).kinds

@@ -152,6 +152,7 @@ def test_an_indexer_is_told_with_its_own_layout_and_how_many_keys_it_picks(
         ("hy_v4", {"indexer_types": ["full"] * 6}, "because indexer_types: 6 of 6 layers have an indexer of their own"),
         ("axk2", {"index_topk": 2048}, "index_topk: attention sees no more keys than that"),
         ("axk2", {"index_topk": 2048}, "partial_rope.index_scores, layout=half, placement=first"),
+        ("axk2", {"index_topk": 2048}, "attention over these is none.attend_selected"),
         ("qwen4_exp", {"indexer_n_heads": 4, "indexer_budget": 64}, "an indexer picks blocks of keys by scores of its own ("),
         ("qwen4_exp", {"indexer_n_heads": 4, "indexer_head_dim": 32}, "indexer_head_dim must be a number of channels, at least those"),
         ("minimax_m3_vl", {"layer_types": [*["full_attention"] * 5, "minimax_m3_sparse"]}, "of a block of keys the largest of"),

@@ -53,6 +53,8 @@ class Family:
     layout: str = "half"
     direction: str = "positive"
     base: float | None = None
+    base_fixed: bool = False
+    """Whether the type's code has its base in it, and reads no key."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
     plain: tuple[str, ...] = ()
@@ -201,8 +203,8 @@ FAMILIES = {
     "blt_local_decoder": Family("interleaved", base=5e5),
     "blt_patcher": INTERLEAVED,
     "chatglm": Family("interleaved", fraction=0.5),
-    "clvp_encoder": Family(projected=32, values_kept=True, switch="use_rotary_embedding"),
-    "codegen": Family("interleaved", rotary_dim=64),
+    "clvp_encoder": Family(base_fixed=True, projected=32, values_kept=True, switch="use_rotary_embedding"),
+    "codegen": Family("interleaved", base_fixed=True, rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
     "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, head_dim=128, dense_turn=True),
@@ -248,7 +250,7 @@ FAMILIES = {
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25),
     "gpt_oss": Family(base=150_000.0),
-    "gptj": Family("interleaved", rotary_dim=64),
+    "gptj": Family("interleaved", base_fixed=True, rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
     "hrm": WIDE,
@@ -310,7 +312,7 @@ FAMILIES = {
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
     "recurrent_gemma": Family(fraction=0.5),
-    "roformer": Family("interleaved", values_asked=True),
+    "roformer": Family("interleaved", base_fixed=True, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),

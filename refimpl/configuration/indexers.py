@@ -87,7 +87,8 @@ def tell(
             does = f" ({of}), at the frequencies of the attention beside it"
         where = _where(own.indexer, having, len(indices or ()), known=owning is not None)
         picks = "blocks of keys" if own.indexer.blocks else "keys"
-        notes.assume("indexer", layout or None, f"an indexer picks {picks} by scores of its own{does}{where}")
+        seen = "" if own.indexer.blocks or own.indexer.sparse else "; attention over these is none.attend_selected"
+        notes.assume("indexer", layout or None, f"an indexer picks {picks} by scores of its own{does}{where}{seen}")
     for key, value in section.given(SAYS):
         notes.decide(key, value, SAYS[key.rpartition(".")[2]])
     for key, value in section.given(WIDTHS):

@@ -140,6 +140,8 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
     types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
     if turns_whole(model_type) and all(named == "default" for named in types):
         yield UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
+    if own.base_fixed:
+        yield "unread-base", spellings.BASE, (10_000,), "transformers reads it for most types"
     if not own.temperature:
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
     if not own.values_asked:
