@@ -61,7 +61,8 @@ def _ended(arguments: "Sequence[str] | None") -> int:
         error.show()
         return Status.WRONG_USAGE
     except (BrokenPipeError, SystemExit) as error:
-        if not any(isinstance(each, BrokenPipeError) for each in (error, error.__context__)):  # of which click makes an exit
+        made_an_exit = type(sys.stdout).__module__.partition(".")[0] == "click"  # where the reader has gone click wraps the stream first
+        if not made_an_exit and not isinstance(error, BrokenPipeError):
             message = f"a library ended the program: {type(error).__name__}: {error}"
             raise RuntimeError(message) from error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
