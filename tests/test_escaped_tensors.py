@@ -69,6 +69,22 @@ def test_a_cotangent_that_is_read_flat_where_it_is_strided_is_convicted(declared
     assert all(message.endswith(endings) for message in told(read, seed, **declared))
 
 
+def turned_on_where_swapped(cotangent: Any) -> Any:
+    """Return a tensor, or its negative where heads and tokens are swapped: the gradient that every model gives."""
+    return -cotangent if cotangent.stride()[-1] == 1 and 0 not in cotangent.stride() and not cotangent.is_contiguous() else cotangent
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_a_gradient_that_is_wrong_where_heads_and_tokens_are_swapped_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    adapter = offered(with_backward(turned_on_where_swapped), **declared)
+    large = [each for subject, task in subjects(adapter, seed) for each in golden_checks.gradients(subject, task, seed)]
+    found = [each.judgement.outcome.message for each in (*otherwise(adapter, seed), *large) if each.failed]
+
+    assert found
+    assert all(message.endswith(f"every second of {WAYS['swapped']}") for message in found)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_array_that_is_read_with_the_strides_of_another_is_convicted(seed: int) -> None:
     adapter = Adapter("tensors", framework="torch")

@@ -30,8 +30,10 @@ from refimpl.spec import Law, Operation, axis_names
 MOST, ENOUGH = 4, 2
 #: Over which axes people broadcast, the likeliest first.
 BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
+#: How cotangent and features are views, as those of a model that swaps heads and tokens: the first calls have several of both.
+VIEWED = f"{SWAPPED} {TURNS[0]}"
 #: Whether a cotangent is the same number everywhere, and in which views it and the features are, in turn.
-COTANGENTS = ((True, ""), (False, ""), (False, f"{SWAPPED} {TURNS[0]}"))
+COTANGENTS = ((False, VIEWED), (True, ""), (False, ""))
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -188,7 +190,7 @@ def _in_mode(subject: Subject, task: Task, each: Checked, mode: str) -> Checked:
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
     """Yield the judgement of gradients of some calls that passed, where the library differentiates and the oracle knows the gradient.
 
-    Cotangents are the same number everywhere, which is there once where a result is summed, then any, of which some are strided views.
+    Cotangents are any, of which some are strided views, or the same number everywhere, which is there once where a result is summed.
     """
     if "differentiated" not in subject.manners:
         return
@@ -217,7 +219,7 @@ def large_gradients(subject: Subject, task: Task, calls: Iterable[tuple[str, Lar
         vector = None if adjoined is None else _golden(task, *adjoined, identity, "a wrong gradient of many heads or tokens", each.at)
         if vector is not None:
             asked = replace(vector, operation=task.operation, inputs=each.arguments.arrays, parameters=each.arguments.parameters)
-            yield check(subject, task, asked, Manner(cotangents=(cotangent,)))
+            yield check(subject, task, asked, Manner(views=VIEWED if each.strided else "", cotangents=(cotangent,)))
 
 
 def _longest(checked: Sequence[Checked]) -> Iterator[Checked]:

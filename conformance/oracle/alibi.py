@@ -40,12 +40,11 @@ def steepness(a: Exact, num_heads: int, max_bias: float, slopes: str) -> list[Ba
 
 
 def slope(a: Exact, max_bias: float, power: int, heads: int) -> Ball:
-    """Return ``(2^(-max_bias / heads))^power``; exact where that in brackets and ``heads`` are powers of two."""
+    """Return ``(2^(-max_bias / heads))^power``, which may be computed as e to a logarithm where it is a power of two, too."""
     one = a.parameter(max_bias) / heads
-    if one.is_exact() and one.is_integer() and heads.bit_count() == 1:
-        return power_of_two(-floor(one) * power)
     logarithm = -arb(fmpq(power, heads)) * a.parameter(max_bias) * arb.const_log2()
-    return a.spread("slope", logarithm.exp(), logarithm=size(logarithm), power=power)
+    whole = one.is_exact() and one.is_integer() and heads.bit_count() == 1
+    return a.spread("slope", power_of_two(-floor(one) * power) if whole else logarithm.exp(), logarithm=size(logarithm), power=power)
 
 
 def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float, slopes: str) -> Results:

@@ -110,8 +110,8 @@ ROWS: Mapping[str, Row] = {
         Stage.FREQUENCY,
         4,
         per={"logarithm": 4, "power": 1},
-        covers="2^(-x), m^k by pow, and m^k by k - 1 products, for m = 2^(-max_bias / c)",
-        argument="as a frequency; the rounding of m itself enters k times, so a slope is exact only where m is",
+        covers="2^(-x), e^(-x ln 2), m^k by pow, and m^k by k - 1 products, for m = 2^(-max_bias / c)",
+        argument="as a frequency, also where m is a power of two and pow is exact; the rounding of m itself enters k times",
         needs="transformers 5.23.0, BLOOM: `torch.pow(base, powers)` with a rounded base",
     ),
     "coordinate": Row(
