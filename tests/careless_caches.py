@@ -266,8 +266,8 @@ CARELESS: list[Careless] = [
 class Grown:
     """A rotation by a table that is made as long as the ``seen`` positions reach whenever it is too short for them; look-ups clip."""
 
-    def __init__(self, seen: Feature) -> None:
-        self.seen, self.length = seen, 1
+    def __init__(self, seen: Feature, length: int = 1) -> None:
+        self.seen, self.length = seen, length
 
     def __call__(self, x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
         farthest: Any = self.seen(positions)

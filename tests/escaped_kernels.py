@@ -305,17 +305,6 @@ class Kept:
         return self.right(*arrays[: self.which], copied, *arrays[self.which + 1 :], **said)
 
 
-class Grown:
-    """A rotation by a table that is made longer where the first row of a batch reaches beyond it; look-ups clip."""
-
-    def __init__(self) -> None:
-        self.length = 4_096
-
-    def __call__(self, x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
-        self.length = max(self.length, int(np.atleast_2d(positions)[0].max()) + 1)
-        return np.asarray(rotate(x, np.minimum(positions, self.length - 1), **said))
-
-
 def pointer(array: Any) -> object:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr()
 

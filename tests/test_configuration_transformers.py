@@ -124,22 +124,24 @@ def test_mistral_4_turns_neighbours_into_halves_unless_it_is_told_not_to(share: 
     np.testing.assert_allclose(got, config.rotate(whole, x, np.arange(9)), atol=OF_PATCHES)
 
 
-def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_transformers_does() -> None:
-    pytest.importorskip("transformers", minversion="5.23.0")
-    scaling = {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": 4096}
-    whole = {
-        "model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "max_position_embeddings": 24_576,
-        "rope_parameters": {**scaling, "rope_theta": 1e4},
-    }  # fmt: skip
+def read_as_theirs(**said: Any) -> tuple[config.Reading, config.Rotation, float]:
+    """Return how a Llama is read, how it turns, and transformers' factor, having compared the frequencies."""
+    whole = {"model_type": "llama", "num_attention_heads": 4, **said}
     reading = config.read(whole)
     (kind,) = reading.kinds
+    found = theirs(rotary(whole), kind)
     assert kind.rotation is not None
-    module = rotary(whole)
-    found = theirs(module, kind)
     assert found is not None
     np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
-    assert factor_of(kind.rotation, None) == pytest.approx(found[1], abs=1e-9)
-    assert kind.rotation.parameters["factor"] == 6.0
+    return reading, kind.rotation, found[1]
+
+
+def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_transformers_does() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    scaling = {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": 4096, "rope_theta": 1e4}
+    reading, rotation, factor = read_as_theirs(hidden_size=256, max_position_embeddings=24_576, rope_parameters=scaling)
+    assert factor_of(rotation, None) == pytest.approx(factor, abs=1e-9)
+    assert rotation.parameters["factor"] == 6.0
     assert [finding.name for finding in reading.every_finding] == ["factor-from-lengths"]
 
 
@@ -235,15 +237,7 @@ def test_clvp_turns_nothing_where_it_is_switched_off_and_a_projection_that_fits_
 
 def test_llama3_with_equal_ends_blends_no_pair_as_in_transformers() -> None:
     pytest.importorskip("transformers", minversion="5.23.0")
-    scaling = {"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 1.0, "rope_theta": 5e5}
-    whole = {
-        "model_type": "llama", "hidden_size": 512, "num_attention_heads": 4, "max_position_embeddings": 131_072,
-        "rope_parameters": {**scaling, "original_max_position_embeddings": 8_192},
-    }  # fmt: skip
-    reading = config.read(whole)
-    (kind,) = reading.kinds
-    found = theirs(rotary(whole), kind)
-    assert kind.rotation is not None
-    assert found is not None
-    np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    ends = {"low_freq_factor": 1.0, "high_freq_factor": 1.0, "original_max_position_embeddings": 8_192}
+    scaling = {"rope_type": "llama3", "factor": 16.0, **ends, "rope_theta": 5e5}
+    reading, *_ = read_as_theirs(hidden_size=512, max_position_embeddings=131_072, rope_parameters=scaling)
     assert [finding.name for finding in reading.every_finding] == ["no-band"]

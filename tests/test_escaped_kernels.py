@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from escaped_kernels import FAR_BELOW, HALF_PREFILL, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, placed, reused
+from careless_caches import SEEN, Grown
+from escaped_kernels import FAR_BELOW, HALF_PREFILL, KERNELS, MODEL, TILED, VIEWED, Buffered, known_by_ends, placed, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named, subjects
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
@@ -118,7 +119,7 @@ def changed(kernels: tuple[Kernel, Kernel], seed: int) -> list[Call]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", [{}, {**MODEL, "lowest": 0}], ids=["any", "a model"])
 def test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted(declared: dict[str, Any], seed: int) -> None:
-    one, other = (Kernel("grown", "rope.rotate", Grown(), declared) for _ in range(2))
+    one, other = (Kernel("grown", "rope.rotate", Grown(SEEN["the first row"], 4_096), declared) for _ in range(2))
     assert changed((one, other), seed)
 
 

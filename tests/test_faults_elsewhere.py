@@ -105,12 +105,16 @@ def test_a_command_tells_a_fault_and_goes_on(tmp_path: Path, command: Command, f
         assert reliability.left_behind(mark) == []
 
 
+def ran(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python to its end."""
+    command, environment = [sys.executable, *arguments], {**FROM_HERE, **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
 def started(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     """Start a command, and return when its worker is called for the second operation."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = subprocess.Popen(
-        [sys.executable, *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    running = subprocess.Popen([sys.executable, *arguments], cwd=folder, env=FROM_HERE, text=True, **pipes)
     deadline = time.monotonic() + 120
     while not (folder / "called").exists() and running.poll() is None and time.monotonic() < deadline:
         os.sched_yield()
@@ -423,11 +427,8 @@ def test_a_bad_target_among_several_fails_as_a_test_and_the_others_are_judged(tm
     (tmp_path / "bad.py").write_text("adapter = \n", encoding="utf-8")
     chosen = "bad or (alibi.bias and not law and not evidence and not drawn)"
     targets = ["--posenc", "bad.py", "--posenc", "kept.py"]
-    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-v", *targets, "-k", chosen, "-m", "level_smoke"]
 
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
-    )
+    done = ran(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "-v", *targets, "-k", chosen, "-m", "level_smoke")
 
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert "bad.py can't be imported: SyntaxError" in done.stdout
@@ -504,11 +505,8 @@ def test_a_library_that_can_not_be_imported_is_told_in_one_line(tmp_path: Path, 
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / f"{missing}.py").write_text("raise ImportError('lib is\\nmissing')\n", encoding="utf-8")
-    command = [sys.executable, "-m", "conformance", *COMMON["check"]]
 
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**FROM_HERE, "PYTHONPATH": f"{broken}:{ROOT}"}, capture_output=True, text=True, check=False
-    )
+    done = ran(tmp_path, "-m", "conformance", *COMMON["check"], PYTHONPATH=f"{broken}:{ROOT}")
 
     told = "posenc: internal error: ImportError: lib is missing (POSENC_TRACEBACK=1 shows where)\n"
     assert (done.returncode, done.stderr) == (Status.HARNESS_FAILED, told)
@@ -583,7 +581,7 @@ def test_code_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path, name:
     written(tmp_path, outside=f"import fcntl{LOCKED}")
     arguments, judged = STARTING[name]
 
-    done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)
+    done = ran(tmp_path, *arguments)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert judged in done.stdout
@@ -704,21 +702,19 @@ AROUND = {
 }
 
 
-def shadowing(folder: Path) -> dict[str, str]:
-    """Make packages that are called as ours, and return an environment in which they are found first."""
+def shadowing(folder: Path) -> str:
+    """Make packages that are called as ours, and return a path on which they are found first."""
     for name in ("conformance", "refimpl", "vectors"):
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("OWN = True\n", encoding="utf-8")
-    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    return f"{folder}{os.pathsep}{ROOT}"
 
 
 @pytest.mark.parametrize("name", AROUND)
 def test_packages_of_a_project_that_are_called_as_ours_change_nothing(tmp_path: Path, name: str) -> None:
     written(tmp_path)
 
-    done = subprocess.run(
-        [sys.executable, *AROUND[name]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
-    )
+    done = ran(tmp_path, *AROUND[name], PYTHONPATH=shadowing(tmp_path))
 
     assert done.returncode == Status.CONFORMS, done.stdout + done.stderr
 
@@ -727,9 +723,7 @@ def test_packages_that_a_project_has_imported_in_place_of_ours_are_wrong_usage(t
     written(tmp_path)
     (tmp_path / "conftest.py").write_text("import conformance\n\nassert conformance.OWN\n", encoding="utf-8")
 
-    done = subprocess.run(
-        [sys.executable, *AROUND["pytest"]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
-    )
+    done = ran(tmp_path, *AROUND["pytest"], PYTHONPATH=shadowing(tmp_path))
 
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
     assert "ERROR: --posenc: conformance must be the package of posenc, got one that was imported before from" in done.stderr
@@ -755,9 +749,8 @@ def test_what_a_worker_says_after_its_answers_is_told_in_pytest_whatever_is_chos
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a system that limits the data of a process")
 def test_a_command_without_memory_ends_in_one_line_and_with_no_verdict(tmp_path: Path) -> None:
     program = "import conformance.cli as cli, resource as r; r.setrlimit(r.RLIMIT_DATA, (1 << 20,) * 2); raise SystemExit(cli.main())"
-    command = [sys.executable, "-c", program, "check", written(tmp_path)]
 
-    done = subprocess.run(command, cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)
+    done = ran(tmp_path, "-c", program, "check", written(tmp_path))
 
     assert done.returncode == Status.HARNESS_FAILED
     assert done.stderr.startswith("posenc: internal error: ")
@@ -775,9 +768,8 @@ def test_a_command_without_memory_ends_in_one_line_and_with_no_verdict(tmp_path:
 )
 def test_every_command_says_which_variable_code_asks_for_and_lacks_where_nothing_fails(tmp_path: Path, words: list[str]) -> None:
     written(tmp_path, inside="os.getenv('MY_BACKEND', 'eager')")
-    environment = {**FROM_HERE, "MY_BACKEND": "flash_attention_2", "NOBODY_ASKS": "flash_attention_2"}
 
-    done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = ran(tmp_path, *words, MY_BACKEND="flash_attention_2", NOBODY_ASKS="flash_attention_2")
 
     told = " ".join(done.stdout.split())
     assert "the code asks for MY_BACKEND, which is withheld from it: POSENC_PASS=MY_BACKEND passes it on" in told

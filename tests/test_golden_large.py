@@ -5,6 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from wrong_kernels import in_tiles
 
 from conformance.calls.outcomes import Failed, Outcome, Passed
 from conformance.calls.subject import Reply
@@ -110,19 +111,8 @@ def attend(call: Arguments) -> np.ndarray:
     return weights / weights.sum(axis=-1, keepdims=True) @ values(call)
 
 
-def attend_in_blocks(call: Arguments, block: int = 64, *, forgets: bool = False) -> np.ndarray:
-    """Attend with running maxima and sums, as flash attention does."""
-    z, v = logits(call), values(call)
-    top, total, mean = np.full((*z.shape[:3], 1), -np.inf, np.float32), float32(0.0), float32(0.0)
-    for start in range(0, z.shape[-1], block):
-        part = z[..., start : start + block]
-        now = np.maximum(top, part.max(axis=-1, keepdims=True))
-        whole = np.where(now == -np.inf, float32(0.0), now)  # of keys that are all hidden
-        shrunk = float32(1.0) if forgets else np.exp(top - whole)
-        weights = np.exp(part - whole)
-        total = total * shrunk + weights.sum(axis=-1, keepdims=True)
-        mean, top = mean * shrunk + weights @ v[..., start : start + block, :], now
-    return np.asarray(mean / total)
+def attend_in_blocks(call: Arguments, *, rescales: bool = True) -> np.ndarray:
+    return in_tiles(logits(call), values(call), 64, rescales=rescales)
 
 
 RIGHT: dict[str, tuple[Kernel, ...]] = {
@@ -206,7 +196,7 @@ def test_attention_that_forgets_keys_is_convicted(keys: int) -> None:
 
 
 def test_flash_attention_without_rescaling_is_convicted() -> None:
-    outcomes = list(judged("rope.attend", lambda call: attend_in_blocks(call, forgets=True)))
+    outcomes = list(judged("rope.attend", lambda call: attend_in_blocks(call, rescales=False)))
 
     assert any(isinstance(outcome, Failed) for outcome in outcomes)
 

@@ -114,17 +114,18 @@ def test_a_bad_target_is_an_error_of_the_parent() -> None:
         session.implementations  # noqa: B018  reading starts the worker
 
 
-def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "error", "words"),
+    [
+        ("import nosuchlibrary\n", LibraryMissing, "needs the module nosuchlibrary, which isn't installed"),
+        ("import os\nprint('bye', flush=True)\nos._exit(3)\n", TargetError, "ended with exit status 3: bye"),
+    ],
+    ids=["an absent library", "an exit"],
+)
+def test_what_a_target_meets_while_loading_is_told_apart(tmp_path: Path, source: str, error: type[Exception], words: str) -> None:
     target = tmp_path / "mine.py"
-    target.write_text("import nosuchlibrary\n")
-    with Session(str(target)) as session, pytest.raises(LibraryMissing, match="needs the module nosuchlibrary, which isn't installed"):
-        session.implementations  # noqa: B018  reading starts the worker
-
-
-def test_a_target_that_ends_its_process_while_loading_is_a_bad_target(tmp_path: Path) -> None:
-    target = tmp_path / "mine.py"
-    target.write_text("import os\nprint('bye', flush=True)\nos._exit(3)\n")
-    with Session(str(target)) as session, pytest.raises(TargetError, match="ended with exit status 3: bye"):
+    target.write_text(source)
+    with Session(str(target)) as session, pytest.raises(error, match=words):
         session.implementations  # noqa: B018  reading starts the worker
 
 

@@ -39,8 +39,99 @@ def offering(folder: Path, restrictions: str) -> str:
     return written(folder, f"adapter = Adapter('mine')\n@adapter.implements({restrictions})\ndef f(*a, **k): pass\n")
 
 
+#: Targets that are no adapter, and what is told of them.
+TARGETS = {
+    "a missing file is named": ("nowhere.py", "target must be a file that exists, got nowhere.py"),
+    "a module that doesn't exist is a bad target": ("nosuchmodule:adapter", "target must name a module that exists, got 'nosuchmodule'"),
+    "in no package that exists nothing is to be installed": (
+        "no.such.module:adapter",
+        "target must name a module that exists, got 'no.such.module'",
+    ),
+    "an object that is no adapter says what it is": ("json:decoder", "json:decoder must be a conformance.Adapter, got module"),
+    "an object that is missing gets the near miss": (
+        "json:load_s",
+        "json:load_s must name an object that exists, got no 'load_s' (did you mean loads?)",
+    ),
+}
+#: Files that are wrong, and how what is told of them ends.
+SOURCES = {
+    "an adapter must offer at least one operation": (
+        "adapter = Adapter('mine')\n",
+        "got an adapter without implementations: @adapter.implements('OPERATION', ...) says what a function offers",
+    ),
+    "an adapter that is called as a decorator is told implements": (
+        "adapter = Adapter('mine')\nadapter('rope.rotate')\n",
+        ": @adapter.implements('OPERATION', ...) says what a function offers",
+    ),
+    "arrays at their places are not taken for misspelt keywords": (
+        "adapter = Adapter('mine')\n@adapter.implements('alibi.bias')\ndef f(m, n, *, slope): pass\n",
+        "got m, n, slope (did you mean slopes?)",
+    ),
+    "an unknown framework gets the near miss": ("adapter = Adapter('mine', framework='pytorch')\n", "got 'pytorch' (did you mean torch?)"),
+    "an import error keeps its last line": ("1 / 0\n", "can't be imported: ZeroDivisionError: division by zero (line 2)"),
+    "a scheme is found by a word of its summary": (
+        "adapter = Adapter('mine')\nadapter.implements('rotary.rotate', print)\n",
+        "got 'rotary.rotate' (did you mean rope.rotate?)",
+    ),
+    "an operation that the class offers is told to make an adapter first": (
+        "@Adapter.implements('rope.rotate')\ndef rotate(x, positions, **_): pass\n",
+        "(line 2): make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
+    ),
+    "a framework that is a module is told to be text": (
+        "import numpy\nadapter = Adapter('mine', framework=numpy)\n",
+        "got the module numpy: write its name as text",
+    ),
+    "a relative import is told to be a plain one": ("from .model import rotate\n", "write the module's name without a dot"),
+    "a function that was called is told to be passed itself": (
+        "adapter = Adapter('mine')\nadapter.implements('rope.rotate', abs(-1))\n",
+        "got 1: pass the function itself, not what a call of it returns",
+    ),
+}
+#: The same of what an adapter is told to implement.
+DECLARED = {
+    "'binary'": "got 'binary' (it has binary.encode, binary.add)",
+    "'rope.rotat'": "got 'rope.rotat' (did you mean rope.rotate?)",
+    "'rotate'": "got 'rotate' (did you mean rope.rotate?)",
+    "'rope.rotate', max_positions=2048": "got 'max_positions': 'posenc show rope.rotate' lists what else may be declared",
+    "'alibi.bias', n_heads=8, wheels=2, form='row', alibi_bias_max=8.0": (
+        "got 'n_heads' (did you mean num_heads?), 'wheels', 'alibi_bias_max' (did you mean max_bias?)"
+    ),
+    "'rope.permute', conversion='neox'": "(interleaved_to_half is NEOX's: `posenc show rope.permute`)",
+    "'rope.rotate', direction='clockwise'": "got 'clockwise' (negative is clockwise: `posenc show rope.rotate`)",
+    "'partial_rope.rotate', placement='gptneox'": "got 'gptneox' (first is GPT-NeoX's: `posenc show partial_rope.rotate`)",
+    "'alibi.bias', form='mpt'": "got 'mpt' (reversed is MPT's: `posenc show alibi.bias`)",
+    "'alibi.bias', form='key'": "got 'key': `posenc show alibi.bias` says what they mean",
+}
+
+
+@pytest.mark.parametrize(("target", "told"), TARGETS.values(), ids=TARGETS)
+def test_a_target_that_is_no_adapter_is_told_in_one_line(target: str, told: str) -> None:
+    assert refusal(target) == told
+
+
 def test_an_unknown_name_gets_the_near_miss() -> None:
     assert refusal("numpyy").endswith("got 'numpyy' (did you mean numpy?)")
+
+
+@pytest.mark.parametrize(("source", "told"), SOURCES.values(), ids=SOURCES)
+def test_a_file_that_is_wrong_is_told_in_one_line(tmp_path: Path, source: str, told: str) -> None:
+    assert refusal(written(tmp_path, source)).endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("layuot='half'", " must be restricted by head_dim, base, layout, direction, got 'layuot' (did you mean layout?)"),
+        ("layout=('half', 'halves')", ": layout must be one of interleaved, half, interleaved_to_half, got 'halves' (did you mean half?)"),
+    ],
+)
+def test_a_restriction_that_is_wrong_is_told_with_what_there_is(tmp_path: Path, declared: str, told: str) -> None:
+    assert refusal(offering(tmp_path, f"'rope.rotate', {declared}")) == f"rope.rotate{told}"
+
+
+@pytest.mark.parametrize(("declared", "told"), DECLARED.items())
+def test_a_declaration_that_is_wrong_is_told_what_was_meant(tmp_path: Path, declared: str, told: str) -> None:
+    assert refusal(offering(tmp_path, declared)).endswith(told)
 
 
 def test_a_file_that_lacks_its_ending_gets_the_near_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,18 +140,10 @@ def test_a_file_that_lacks_its_ending_gets_the_near_miss(tmp_path: Path, monkeyp
     assert refusal("mine").endswith("got 'mine' (did you mean mine.py?)")
 
 
-def test_the_name_of_a_scheme_gets_its_operations(tmp_path: Path) -> None:
-    assert refusal(offering(tmp_path, "'binary'")).endswith("got 'binary' (it has binary.encode, binary.add)")
-
-
 def test_a_framework_that_is_missing_is_named_also_where_no_adapter_declares_it(tmp_path: Path) -> None:
     path = written(tmp_path, "def f(x, positions):\n    return x\n")
     with pytest.raises(LibraryMissing, match="paddle needs paddle: pip install paddlepaddle"):
         undeclared(f"{path}:f{SEPARATOR}paddle")
-
-
-def test_a_missing_file_is_named() -> None:
-    assert refusal("nowhere.py") == "target must be a file that exists, got nowhere.py"
 
 
 def test_a_file_without_adapter_is_told_how_to_get_one(tmp_path: Path) -> None:
@@ -88,33 +171,6 @@ def test_two_adapters_of_other_names_are_ambiguous_until_one_is_named(tmp_path: 
     assert targets.load(f"{path}:a").name == "c"
 
 
-def test_an_adapter_without_operations_says_so(tmp_path: Path) -> None:
-    assert "must offer at least one operation" in refusal(written(tmp_path, "adapter = Adapter('mine')\n"))
-
-
-def test_an_unknown_operation_gets_the_near_miss(tmp_path: Path) -> None:
-    assert refusal(offering(tmp_path, "'rope.rotat'")).endswith("got 'rope.rotat' (did you mean rope.rotate?)")
-    assert refusal(offering(tmp_path, "'rotate'")).endswith("got 'rotate' (did you mean rope.rotate?)")
-
-
-def test_an_adapter_that_is_called_as_a_decorator_is_told_implements(tmp_path: Path) -> None:
-    source = "adapter = Adapter('mine')\nadapter('rope.rotate')\n"
-
-    assert refusal(written(tmp_path, source)).endswith(": @adapter.implements('OPERATION', ...) says what a function offers")
-
-
-def test_an_unknown_parameter_gets_the_near_miss(tmp_path: Path) -> None:
-    message = refusal(offering(tmp_path, "'rope.rotate', layuot='half'"))
-
-    assert message == "rope.rotate must be restricted by head_dim, base, layout, direction, got 'layuot' (did you mean layout?)"
-
-
-def test_what_is_no_parameter_is_refused_with_where_all_declarations_are_listed(tmp_path: Path) -> None:
-    message = refusal(offering(tmp_path, "'rope.rotate', max_positions=2048"))
-
-    assert message.endswith("got 'max_positions': 'posenc show rope.rotate' lists what else may be declared")
-
-
 def test_a_device_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     offered = "@adapter.implements('rope.rotate', layout='half', direction='positive')\ndef f(x, positions, **_): ...\n"
@@ -122,12 +178,6 @@ def test_a_device_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
 
     with Session(path) as session, pytest.raises(TargetError, match=r"^device of mine must be one that torch has here, got 'gpu0': "):
         session.implementations  # noqa: B018  reading starts the worker
-
-
-def test_all_unknown_parameters_are_told_at_once_with_what_they_mean(tmp_path: Path) -> None:
-    assert refusal(offering(tmp_path, "'alibi.bias', n_heads=8, wheels=2, form='row', alibi_bias_max=8.0")).endswith(
-        "got 'n_heads' (did you mean num_heads?), 'wheels', 'alibi_bias_max' (did you mean max_bias?)"
-    )
 
 
 def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_path: Path) -> None:
@@ -138,12 +188,6 @@ def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_pa
         "or be called as it is, such as implements('rope.rotate', call='f(x, positions, base, d=head_dim, layout=layout)'), "
         "got x, positions, rope_theta (did you mean base?), d (did you mean head_dim?), layout"
     )
-
-
-def test_arrays_at_their_places_are_not_taken_for_misspelt_keywords(tmp_path: Path) -> None:
-    source = "adapter = Adapter('mine')\n@adapter.implements('alibi.bias')\ndef f(m, n, *, slope): pass\n"
-
-    assert refusal(written(tmp_path, source)).endswith("got m, n, slope (did you mean slopes?)")
 
 
 @pytest.mark.parametrize(
@@ -161,16 +205,6 @@ def test_a_function_that_can_be_called_is_not_refused(tmp_path: Path, function: 
     path = written(tmp_path, f"{head}{function}\nadapter.implements('rope.rotate')(f)\n")
 
     assert targets.load(path).implementations
-
-
-def test_a_wrong_restriction_gets_the_near_miss(tmp_path: Path) -> None:
-    message = refusal(offering(tmp_path, "'rope.rotate', layout=('half', 'halves')"))
-
-    assert message == "rope.rotate: layout must be one of interleaved, half, interleaved_to_half, got 'halves' (did you mean half?)"
-
-
-def test_an_unknown_framework_gets_the_near_miss(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "adapter = Adapter('mine', framework='pytorch')\n")).endswith("got 'pytorch' (did you mean torch?)")
 
 
 def test_one_dtype_may_be_a_string() -> None:
@@ -195,24 +229,10 @@ def test_a_dtype_of_a_library_gets_the_name_that_is_meant() -> None:
         Adapter("mine", dtypes=(np.dtype("float32"),))  # type: ignore[arg-type]  # the mistake
 
 
-def test_an_import_error_keeps_its_last_line(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "1 / 0\n")).endswith("can't be imported: ZeroDivisionError: division by zero (line 2)")
-
-
 def test_a_module_that_is_called_nearly_so_is_told_to_lie_beside(tmp_path: Path) -> None:
     (tmp_path / "my_model.py").touch()
 
     assert refusal(written(tmp_path, "import my_modle\n")).endswith("mine.py needs my_modle (did you mean my_model?)")
-
-
-def test_a_scheme_is_found_by_a_word_of_its_summary(tmp_path: Path) -> None:
-    source = "adapter = Adapter('mine')\nadapter.implements('rotary.rotate', print)\n"
-
-    assert refusal(written(tmp_path, source)).endswith("got 'rotary.rotate' (did you mean rope.rotate?)")
-
-
-def test_a_target_in_no_package_that_exists_is_told_so_and_nothing_is_to_be_installed() -> None:
-    assert refusal("no.such.module:adapter") == "target must name a module that exists, got 'no.such.module'"
 
 
 def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:
@@ -253,18 +273,6 @@ def test_a_bundled_adapter_without_its_library_is_told_apart(bundled: str, libra
 
     with pytest.raises(LibraryMissing, match=f"^{bundled} needs "):
         targets.load(bundled)
-
-
-def test_a_module_that_does_not_exist_is_a_bad_target() -> None:
-    assert refusal("nosuchmodule:adapter") == "target must name a module that exists, got 'nosuchmodule'"
-
-
-def test_an_object_that_is_no_adapter_says_what_it_is() -> None:
-    assert refusal("json:decoder") == "json:decoder must be a conformance.Adapter, got module"
-
-
-def test_an_object_that_is_missing_gets_the_near_miss() -> None:
-    assert refusal("json:load_s").endswith("got no 'load_s' (did you mean loads?)")
 
 
 def test_restrictions_that_are_predicates_stay_in_the_worker() -> None:
@@ -328,51 +336,8 @@ def test_a_directory_is_refused_as_one_with_the_files_that_it_has(tmp_path: Path
         targets.load(str(tmp_path))
 
 
-def test_an_operation_that_the_class_offers_is_told_to_make_an_adapter_first(tmp_path: Path) -> None:
-    source = "@Adapter.implements('rope.rotate')\ndef rotate(x, positions, **_): pass\n"
-
-    assert refusal(written(tmp_path, source)).endswith(
-        "(line 2): make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)"
-    )
-
-
-def test_a_framework_that_is_a_module_is_told_to_be_text(tmp_path: Path) -> None:
-    source = "import numpy\nadapter = Adapter('mine', framework=numpy)\n"
-
-    assert refusal(written(tmp_path, source)).endswith("got the module numpy: write its name as text")
-
-
 def test_an_adapter_that_only_a_program_makes_is_told_so(tmp_path: Path) -> None:
     source = "if __name__ == '__main__':\n    adapter = Adapter('mine')\n"
 
     assert "got none: what stands below `if __name__ == ...` isn't run when the file is imported; " in refusal(written(tmp_path, source))
     assert "isn't run" not in refusal(written(tmp_path, "def f(): pass\nif __name__ == '__main__':\n    f()\n"))
-
-
-def test_a_relative_import_is_told_to_be_a_plain_one(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "from .model import rotate\n")).endswith("write the module's name without a dot")
-
-
-def test_a_function_that_was_called_is_told_to_be_passed_itself(tmp_path: Path) -> None:
-    source = "adapter = Adapter('mine')\nadapter.implements('rope.rotate', abs(-1))\n"
-
-    assert refusal(written(tmp_path, source)).endswith("got 1: pass the function itself, not what a call of it returns")
-
-
-def test_a_value_by_another_name_is_told_those_of_its_own_parameter_alone(tmp_path: Path) -> None:
-    message = refusal(offering(tmp_path, "'rope.permute', conversion='neox'"))
-
-    assert message.endswith("(interleaved_to_half is NEOX's: `posenc show rope.permute`)")
-
-
-@pytest.mark.parametrize(
-    ("declared", "told"),
-    [
-        ("'rope.rotate', direction='clockwise'", "got 'clockwise' (negative is clockwise: `posenc show rope.rotate`)"),
-        ("'partial_rope.rotate', placement='gptneox'", "got 'gptneox' (first is GPT-NeoX's: `posenc show partial_rope.rotate`)"),
-        ("'alibi.bias', form='mpt'", "got 'mpt' (reversed is MPT's: `posenc show alibi.bias`)"),
-        ("'alibi.bias', form='key'", "got 'key': `posenc show alibi.bias` says what they mean"),
-    ],
-)
-def test_a_value_by_a_word_of_its_meaning_is_told_whose_it_is_or_where_meanings_stand(tmp_path: Path, declared: str, told: str) -> None:
-    assert refusal(offering(tmp_path, declared)).endswith(told)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import identify_functions
@@ -21,6 +22,7 @@ from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
 from conformance.identify.declaration import Place
+from conformance.identify.findings import Identity
 from conformance.identify.following import restrictions, role, settings
 from conformance.identify.inside import Stranger
 from conformance.identify.recognise import Found, recognise
@@ -87,22 +89,40 @@ def verify(adapter: Adapter) -> None:
 
 
 @functools.cache
-def found(name: str, **given: Any) -> Found:
-    here = Here(getattr(identify_functions, name))
+def recognised(module: ModuleType, name: str, **given: Any) -> Found:
+    """Return what is found of a function of a module."""
+    here = Here(getattr(module, name))
     return recognise(here, here.functions[0], None, given)
 
 
-def shown(name: str) -> dict[str, Any]:
-    identity = found(name).identity
+def identity_of(module: ModuleType, name: str) -> Identity:
+    """Return what it is."""
+    identity = recognised(module, name).identity
     assert identity is not None
+    return identity
+
+
+@functools.cache
+def told_of(module: ModuleType, name: str) -> Told:
+    """Return what is told of it."""
+    result = recognised(module, name)
+    known = result.identity
+    fates = settings(known, result.probe) if known and known.operation and result.probe else ()
+    return Told(name, result, fates, Place(module.__name__, name))
+
+
+def screen_of(module: ModuleType, name: str) -> str:
+    """Return the screen of it."""
+    return "\n".join(line for _, line in screen.lines(told_of(module, name)))
+
+
+found = functools.partial(recognised, identify_functions)
+told = functools.partial(told_of, identify_functions)
+
+
+def shown(name: str) -> dict[str, Any]:
+    identity = identity_of(identify_functions, name)
     return {"operation": identity.operation, **{key: seen.value for key, seen in identity.parameters.items()}}
-
-
-def told(name: str) -> Told:
-    result = found(name)
-    assert result.identity is not None
-    assert result.probe is not None
-    return Told(name, result, settings(result.identity, result.probe), Place("identify_functions", name))
 
 
 @pytest.fixture(scope="module", params=["numpy", "ggml", "transformers", "equinox", "array_api_strict"])
@@ -292,17 +312,15 @@ def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor(name: str
 
 
 def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None:
-    identity = found("raised_base").identity
+    identity = identity_of(identify_functions, "raised_base")
 
-    assert identity is not None
     assert identity.parameters["base"].holds(1e4 * 4 ** (64 / 62))
     assert any("ntk_aware.rotate: with base 10000, factor 4, fastest kept it gives the same" in line for line in identity.unseen)
 
 
 def test_ntk_that_slows_the_fastest_pair_too_is_named_as_what_gives_the_same() -> None:
-    identity = found("all_slowed").identity
+    identity = identity_of(identify_functions, "all_slowed")
 
-    assert identity is not None
     assert any("ntk_aware.rotate: with base 10000, factor 8, fastest slowed, power 1 it gives the same" in line for line in identity.unseen)
 
 
@@ -335,9 +353,8 @@ def test_telechats_slope_of_the_attention_factor_is_told() -> None:
     ],
 )
 def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str) -> None:
-    identity = found(name).identity
+    identity = identity_of(identify_functions, name)
 
-    assert identity is not None
     assert identity.operation is None
     assert reason in identity.what
 
@@ -360,9 +377,8 @@ def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str)
     ],
 )
 def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
-    identity = found(name).identity
+    identity = identity_of(identify_functions, name)
 
-    assert identity is not None
     assert any(seen.startswith(line) for seen in identity.seen)
 
 
@@ -632,9 +648,8 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
     ],
 )
 def test_what_a_function_refuses_is_declared(name: str, said: dict[str, Any]) -> None:
-    identity = found(name).identity
+    identity = identity_of(identify_functions, name)
 
-    assert identity is not None
     assert takes(identity).said() == said
 
 

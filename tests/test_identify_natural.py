@@ -6,13 +6,9 @@ from typing import Any
 
 import identify_natural
 import pytest
-from test_identify import Here, pasted, verify
+from test_identify import pasted, recognised, screen_of, told_of, verify
 
 from conformance.identify import identify
-from conformance.identify.declaration import Place
-from conformance.identify.following import settings
-from conformance.identify.recognise import Found, recognise
-from conformance.identify.screen import Told, lines
 from conformance.isolate.targets import TargetError
 
 SCRIPTED = """
@@ -28,23 +24,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0):
 """
 
 
-@functools.cache
-def found(name: str) -> Found:
-    here = Here(getattr(identify_natural, name))
-    return recognise(here, here.functions[0], None, {})
-
-
-@functools.cache
-def told(name: str) -> Told:
-    result = found(name)
-    assert result.identity is not None
-    fates = settings(result.identity, result.probe) if result.identity.operation and result.probe else ()
-    return Told(name, result, fates, Place("identify_natural", name))
-
-
-@functools.cache
-def screen(name: str) -> str:
-    return "\n".join(line for _, line in lines(told(name)))
+found = functools.partial(recognised, identify_natural)
+told = functools.partial(told_of, identify_natural)
+screen = functools.partial(screen_of, identify_natural)
 
 
 @pytest.mark.parametrize(

@@ -7,40 +7,18 @@ from typing import Any
 import identify_people
 import numpy as np
 import pytest
-from test_identify import Here, pasted, verify
+from test_identify import identity_of, pasted, recognised, screen_of, told_of, verify
 
 from conformance.identify import identify
 from conformance.identify.biases import OF_OFFSETS
-from conformance.identify.declaration import Place
-from conformance.identify.findings import Confidence, Identity
-from conformance.identify.following import settings
+from conformance.identify.findings import Confidence
 from conformance.identify.grids import IMAGE
-from conformance.identify.recognise import Found, recognise
-from conformance.identify.screen import Told, lines
 from conformance.isolate.targets import TargetError
 
-
-@functools.cache
-def found(name: str) -> Found:
-    here = Here(getattr(identify_people, name))
-    return recognise(here, here.functions[0], None, {})
-
-
-def identity(name: str) -> Identity:
-    known = found(name).identity
-    assert known is not None
-    return known
-
-
-@functools.cache
-def told(name: str) -> Told:
-    result, known = found(name), identity(name)
-    fates = settings(known, result.probe) if known.operation and result.probe else ()
-    return Told(name, result, fates, Place("identify_people", name))
-
-
-def screen(name: str) -> str:
-    return "\n".join(line for _, line in lines(told(name)))
+found = functools.partial(recognised, identify_people)
+identity = functools.partial(identity_of, identify_people)
+told = functools.partial(told_of, identify_people)
+screen = functools.partial(screen_of, identify_people)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import identify_truths
 import numpy as np
 import pytest
-from test_identify import Here, pasted, verify
+from test_identify import Here, identity_of, pasted, recognised, screen_of, told_of, verify
 from test_identify import found as elsewhere
 
 from conformance.adapt.selection import SelectionError
@@ -17,38 +17,17 @@ from conformance.cli import main
 from conformance.identify import identify
 from conformance.identify import reach as ends
 from conformance.identify.asking import OVER, OutOfTimeError, Refused
-from conformance.identify.declaration import Place
-from conformance.identify.findings import Confidence, Identity
-from conformance.identify.following import settings
+from conformance.identify.findings import Confidence
 from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked, checked
 from conformance.identify.plans import Plan, otherwise, said
-from conformance.identify.recognise import Found, recognise
-from conformance.identify.screen import Told, lines
+from conformance.identify.screen import lines
 from conformance.in_process import assert_conforms
 
-
-@functools.cache
-def found(name: str) -> Found:
-    here = Here(getattr(identify_truths, name))
-    return recognise(here, here.functions[0], None, {})
-
-
-def identity(name: str) -> Identity:
-    result = found(name).identity
-    assert result is not None
-    return result
-
-
-def told(name: str) -> Told:
-    result = found(name)
-    known = result.identity is not None and result.identity.operation and result.probe is not None
-    fates = settings(result.identity, result.probe) if known and result.identity and result.probe else ()
-    return Told(name, result, fates, Place("identify_truths", name))
-
-
-def screen(name: str) -> str:
-    return "\n".join(line for _, line in lines(told(name)))
+found = functools.partial(recognised, identify_truths)
+identity = functools.partial(identity_of, identify_truths)
+told = functools.partial(told_of, identify_truths)
+screen = functools.partial(screen_of, identify_truths)
 
 
 @pytest.mark.parametrize(

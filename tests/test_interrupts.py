@@ -102,8 +102,9 @@ def test_an_interruption_is_heard_where_an_exception_would_be_dropped(sends: Cal
 
 
 @NUMBERS
-def test_a_further_interruption_changes_nothing_where_one_was_heard(number: int) -> None:
-    with heeded(once=True):
+@pytest.mark.parametrize("once", [True, False])
+def test_a_further_interruption_changes_nothing_where_one_was_heard_or_comes_together_with_it(number: int, *, once: bool) -> None:
+    with heeded(once=once):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
         signal.raise_signal(signal.SIGTERM)
@@ -129,14 +130,6 @@ def test_an_interruption_that_another_thread_gets_is_heard_while_an_answer_is_wa
     sending.join()
 
     assert max(pieces) <= 1.0
-
-
-@NUMBERS
-def test_interruptions_that_come_together_are_one(number: int) -> None:
-    with heeded():
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(number)
-        signal.raise_signal(signal.SIGTERM)
 
 
 @NUMBERS

@@ -52,13 +52,21 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Callable[[str], Session]:
-    def made(reply: str) -> Session:
+def command(tmp_path: Path) -> Callable[..., str]:
+    """Return what writes the program and returns the command that starts it."""
+
+    def made(reply: str, *, offered: str = "", before: str = "", after: str = "") -> str:
         path = tmp_path / "miniature.py"
-        path.write_text(PROGRAM.replace("REPLY", reply), encoding="utf-8")
-        return Session(f"{COMMAND}{sys.executable} {path}", Limits(call_seconds=2.0))
+        source = re.sub("offered = .*", f"offered = {offered}", PROGRAM) if offered else PROGRAM
+        path.write_text(before + source.replace("REPLY", reply) + after, encoding="utf-8")
+        return f"{sys.executable} {path}"
 
     return made
+
+
+@pytest.fixture
+def program(command: Callable[..., str]) -> Callable[[str], Session]:
+    return lambda reply: Session(f"{COMMAND}{command(reply)}", Limits(call_seconds=2.0))
 
 
 def outcome(session: Session, **changed: object) -> object:
@@ -136,11 +144,8 @@ def test_a_program_may_say_where_it_computes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reply", ["sys.exit('no licence')", "print('no licence', file=sys.stderr, flush=True) or os.abort()"])
-def test_the_last_line_of_a_program_that_ends_is_told(tmp_path: Path, reply: str) -> None:
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", reply), encoding="utf-8")
-
-    report = check(f"{COMMAND}{sys.executable} {path}", level="smoke")
+def test_the_last_line_of_a_program_that_ends_is_told(command: Callable[..., str], reply: str) -> None:
+    report = check(f"{COMMAND}{command(reply)}", level="smoke")
 
     ended = [result.outcome.message for result in report.results if isinstance(result.outcome, Crashed)]
     assert ended
@@ -194,25 +199,20 @@ def test_a_failure_at_another_level_and_profile_is_seen_again_there(wrong_c_prog
     ]  # fmt: skip
 
 
-def test_a_case_is_put_to_every_implementation_by_its_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_case_is_put_to_every_implementation_by_its_label(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
     replies = '{"id": request["id"], "replies": [{"error": "for " + call["label"]} for call in request["calls"]]}'
-    offered = "offered = [{'operation': 'rope.rotate', 'label': label} for label in 'ab']"
-    source = re.sub("offered = .*", offered, PROGRAM).replace("REPLY", replies)
-    path = tmp_path / "miniature.py"
-    path.write_text(source, encoding="utf-8")
+    asked = command(replies, offered="[{'operation': 'rope.rotate', 'label': label} for label in 'ab']")
 
-    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", asked]) == 0
 
     shown = capsys.readouterr().out
     assert "rope.rotate/half-layout (a): error: for a\nrope.rotate/half-layout (b): error: for b\n" in shown
 
 
-def test_an_answer_that_is_no_result_ends_no_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_is_no_result_ends_no_replay(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
     replies = '{"id": request["id"], "replies": [{"results": {"result": {**x, "base64": "AAA"}}}]}'
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", replies), encoding="utf-8")
 
-    main(["protocol", "replay", "rope.rotate/half-layout", "rope.rotate/far", "--command", f"{sys.executable} {path}"])
+    main(["protocol", "replay", "rope.rotate/half-layout", "rope.rotate/far", "--command", command(replies)])
 
     told = ": not a result: result must be base64, got 'AAA'\n"
     assert f"rope.rotate/half-layout{told}rope.rotate/far{told}" in capsys.readouterr().out
@@ -228,13 +228,12 @@ FAILING = 'DOES if request["calls"][0]["parameters"]["layout"] == "half" else {"
     ids=["ends", "says nothing"],
 )
 def test_a_program_that_gives_no_answer_is_started_again_for_the_next_case(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], does: str, words: str
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str], does: str, words: str
 ) -> None:
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", FAILING.replace("DOES", does)), encoding="utf-8")
     cases = ["rope.rotate/half-layout", "rope.rotate/first-positions", "rope.rotate/half-layout"]
+    asked = command(FAILING.replace("DOES", does))
 
-    assert main(["protocol", "replay", *cases, "--call-seconds", "1", "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+    assert main(["protocol", "replay", *cases, "--call-seconds", "1", "--command", asked]) == Status.WRONG_USAGE
 
     told = capsys.readouterr()
     assert [line for line in told.out.splitlines() if line[0] != " "] == [
@@ -243,11 +242,10 @@ def test_a_program_that_gives_no_answer_is_started_again_for_the_next_case(
     assert "every request must be answered once, got otherwise for rope.rotate/half-layout, rope.rotate/half-layout" in told.err
 
 
-def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", "sys.exit(3)") + "    sys.exit(4)\n", encoding="utf-8")
+def test_replay_ends_where_a_program_ends_after_each_description(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = command("sys.exit(3)", after="    sys.exit(4)\n")
 
-    assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 2
+    assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", asked]) == 2
 
     told = capsys.readouterr()
     assert "the program ended with exit status 4" in told.out + told.err
@@ -262,15 +260,13 @@ def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path,
     ids=["ends", "answers again"],
 )
 def test_what_a_program_does_after_an_answer_is_told_of_that_case_and_the_next_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], after: str, words: str
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str], after: str, words: str
 ) -> None:
-    path = tmp_path / "miniature.py"
     reply = '{"id": request["id"], "replies": [{"error": "no"}]}'
     ending = f"    if request['method'] == 'call' and request['calls'][0]['parameters']['layout'] == 'half': {after}\n"
-    path.write_text(PROGRAM.replace("REPLY", reply) + ending, encoding="utf-8")
     cases = ["rope.rotate/half-layout", "rope.rotate/first-positions"]
 
-    assert main(["protocol", "replay", *cases, "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+    assert main(["protocol", "replay", *cases, "--command", command(reply, after=ending)]) == Status.WRONG_USAGE
 
     told = capsys.readouterr()
     half, late = "rope.rotate/half-layout: error: no", f"rope.rotate/half-layout: after its answer: {words}"
@@ -278,10 +274,11 @@ def test_what_a_program_does_after_an_answer_is_told_of_that_case_and_the_next_i
     assert "got otherwise for rope.rotate/half-layout" in told.err
 
 
-def test_a_program_that_can_t_be_started_again_leaves_a_line_for_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_can_t_be_started_again_leaves_a_line_for_every_case(
+    command: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "miniature.sh"
-    (tmp_path / "miniature.py").write_text(PROGRAM.replace("REPLY", "os.unlink(sys.argv[1]) or sys.exit(3)"), encoding="utf-8")
-    path.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path / 'miniature.py'} $0\n", encoding="utf-8")
+    path.write_text(f"#!/bin/sh\nexec {command('os.unlink(sys.argv[1]) or sys.exit(3)')} $0\n", encoding="utf-8")
     path.chmod(0o755)
 
     assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", str(path)]) == Status.WRONG_USAGE
@@ -291,11 +288,10 @@ def test_a_program_that_can_t_be_started_again_leaves_a_line_for_every_case(tmp_
     assert f"rope.rotate/half-layout:commandmuststartwithaprogramthatcanberun,got{str(path)!r}" in told
 
 
-def test_a_program_that_ends_its_group_of_processes_ends_no_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", "os.killpg(os.getpgrp(), signal.SIGKILL)"), encoding="utf-8")
+def test_a_program_that_ends_its_group_of_processes_ends_no_replay(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = command("os.killpg(os.getpgrp(), signal.SIGKILL)")
 
-    assert main(["protocol", "replay", "rope.rotate/far", "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+    assert main(["protocol", "replay", "rope.rotate/far", "--command", asked]) == Status.WRONG_USAGE
 
     assert "rope.rotate/far: the program ended with signal SIGKILL" in capsys.readouterr().out
 
@@ -310,14 +306,12 @@ def test_replay_waits_for_a_description_as_long_as_it_is_told(tmp_path: Path, ca
 
 
 def test_what_a_program_says_moves_no_cursor_and_a_case_outside_of_its_declaration_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies = r'{"id": request["id"], "replies": [{"error": "\x1b[31mred"}]}'
-    offered = "offered = [{'operation': 'rope.rotate', 'restrictions': {'layout': 'half'}}]"
-    path = tmp_path / "miniature.py"
-    path.write_text(re.sub("offered = .*", offered, PROGRAM).replace("REPLY", replies), encoding="utf-8")
+    asked = command(replies, offered="[{'operation': 'rope.rotate', 'restrictions': {'layout': 'half'}}]")
 
-    assert main(["protocol", "replay", "rope.rotate/first-positions", "--command", f"{sys.executable} {path}"]) == 0
+    assert main(["protocol", "replay", "rope.rotate/first-positions", "--command", asked]) == 0
 
     shown = capsys.readouterr().out
     assert "rope.rotate/first-positions: error: \\x1b[31mred\n" in shown
@@ -486,22 +480,22 @@ def test_replay_prints_lines_that_are_in_the_schema(capsys: pytest.CaptureFixtur
     assert [lines.message("call_request", line.encode())["calls"][0]["operation"] for line in rest] == ["rope.rotate", "t5.bucket"]
 
 
-def test_replay_leaves_nothing_that_a_program_started(tmp_path: Path) -> None:
-    path, left = tmp_path / "miniature.py", tmp_path / "left"
-    starts = f"import subprocess; open({str(left)!r}, 'w').write(str(subprocess.Popen(['sleep', '300'], start_new_session=True).pid))\n"
-    path.write_text(starts + PROGRAM.replace("REPLY", '{"id": request["id"], "replies": [{"results": {"result": x}}]}'), encoding="utf-8")
+#: A reply with one result.
+ANSWER = '{"id": request["id"], "replies": [{"results": {"result": x}}]}'
 
-    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+
+def test_replay_leaves_nothing_that_a_program_started(command: Callable[..., str], tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    starts = f"import subprocess; open({str(left)!r}, 'w').write(str(subprocess.Popen(['sleep', '300'], start_new_session=True).pid))\n"
+
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", command(ANSWER, before=starts)]) == 0
 
     alive = [process.pid for process in psutil.process_iter() if process.status() != psutil.STATUS_ZOMBIE]
     assert int(left.read_text()) not in alive
 
 
-def test_replay_shows_got_beside_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "miniature.py"
-    path.write_text(PROGRAM.replace("REPLY", '{"id": request["id"], "replies": [{"results": {"result": x}}]}'), encoding="utf-8")
-
-    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+def test_replay_shows_got_beside_expected(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", command(ANSWER)]) == 0
 
     shown = capsys.readouterr().out
     assert "rope.rotate/half-layout: wrong shape" in shown

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.calls.manner import TWICE
-from conformance.calls.outcomes import FUTILE, NOT_RUN, Crashed, NotJudged, Passed
+from conformance.calls.manner import PLAIN, TWICE, Manner
+from conformance.calls.outcomes import FUTILE, NOT_RUN, Crashed, NotJudged, Outcome, Passed
 from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError, CallNotMadeError
 from conformance.cli import main
@@ -84,12 +84,26 @@ def command(tmp_path: Path) -> Callable[..., str]:
     return made
 
 
+CALLS = {"rope.frequencies": {"head_dim": 4, "base": 100.0}, "alibi.slopes": {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}}
+
+
+def failed(target: str, manner: Manner = PLAIN) -> Outcome:
+    """Return how a call of the second operation fails, after one of the first; nothing comes later."""
+    with Session(target) as session:
+        right, faulty = session.implementations
+        session.request(right, "float32", (), CALLS[right.operation])
+        with pytest.raises(CallFailedError) as failure:
+            session.request(faulty, "float32", (), CALLS[faulty.operation], manner)
+        assert session.late == {}
+    return failure.value.outcome
+
+
 @pytest.mark.parametrize(("after", "words"), FAULTS.values(), ids=FAULTS)
 def test_the_next_call_is_answered_and_the_one_before_is_told(command: Callable[..., str], after: str, words: str) -> None:
     with Session(f"{COMMAND}{command(after=after)}") as session:
         faulty, right = session.implementations
-        session.request(faulty, "float32", (), {"head_dim": 4, "base": 100.0})
-        slopes = session.request(right, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}).values["result"]
+        session.request(faulty, "float32", (), CALLS[faulty.operation])
+        slopes = session.request(right, "float32", (), CALLS[right.operation]).values["result"]
 
         assert slopes.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
         assert list(session.late) == [(faulty.index, "float32")]
@@ -116,7 +130,6 @@ AT_TIMES = {
     "after": ({"after": 'say("garbage")'}, "rope.frequencies"),
     "in place": ({"before": 'globals().setdefault("asked", []).append(0); reply = reply if len(asked) % 2 else "garbage"'}, "alibi.slopes"),
 }
-CALLS = {"rope.frequencies": {"head_dim": 4, "base": 100.0}, "alibi.slopes": {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}}
 
 
 @pytest.mark.parametrize(("places", "operation"), AT_TIMES.values(), ids=AT_TIMES)
@@ -160,25 +173,14 @@ def test_every_command_leaves_out_the_rest_of_what_ends_its_worker_after_its_ans
     ids=["another id", "exit once"],
 )
 def test_what_a_call_does_itself_is_told_of_no_other(command: Callable[..., str], before: str, words: str) -> None:
-    with Session(f"{COMMAND}{command(before=before)}") as session:
-        right, faulty = session.implementations
-        session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
-        with pytest.raises(CallFailedError) as failure:
-            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
+    outcome = failed(f"{COMMAND}{command(before=before)}")
 
-        assert isinstance(failure.value.outcome, Crashed)
-        assert words in failure.value.outcome.message
-        assert session.late == {}
+    assert isinstance(outcome, Crashed)
+    assert words in outcome.message
 
 
 def test_what_a_call_leaves_between_its_own_repetitions_is_told_of_no_other(command: Callable[..., str]) -> None:
-    with Session(f"{COMMAND}{command(before=ONCE.format('say(reply)'))}") as session:
-        right, faulty = session.implementations
-        session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
-        with pytest.raises(CallFailedError, match=SENT):
-            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}, TWICE)
-
-        assert session.late == {}
+    assert SENT in str(failed(f"{COMMAND}{command(before=ONCE.format('say(reply)'))}", TWICE))
 
 
 AGAIN = 'say({"id": 0, "protocol": 1, "name": "miniature", "implementations": offered})'
@@ -305,14 +307,8 @@ def test_another_message_than_the_one_that_is_due_is_called_by_its_name(kind: st
 def test_the_exit_status_of_a_program_is_the_program_s(command: Callable[..., str]) -> None:
     for status in (70, 71, 74):
         ends = f'print("no licence", file=sys.stderr, flush=True); os._exit({status})'
-        with Session(f"{COMMAND}{command(before=ends)}") as session:
-            right, faulty = session.implementations
-            session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
-            with pytest.raises(CallFailedError) as failure:
-                session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
-
-            assert failure.value.outcome == Crashed(f"the program ended with exit status {status}; it last said: no licence")
-            assert session.late == {}
+        told = f"the program ended with exit status {status}; it last said: no licence"
+        assert failed(f"{COMMAND}{command(before=ends)}") == Crashed(told)
 
 
 IMITATING = """
@@ -321,13 +317,13 @@ from posenc import Adapter
 
 adapter = Adapter("imitating")
 
+@adapter.implements("rope.frequencies", base=100.0, head_dim=4)
+def frequencies(**_):
+    return [1.0, 0.1]
+
 @adapter.implements("alibi.slopes")
 def slopes(**_):
     os._exit(STATUS)
-
-@adapter.implements("rope.frequencies", base=100.0, head_dim=2)
-def frequencies(**_):
-    return [1.0]
 """
 
 
@@ -335,11 +331,5 @@ def frequencies(**_):
 def test_an_adapter_that_ends_with_any_status_has_ended_by_itself(tmp_path: Path, status: int) -> None:
     path = tmp_path / "imitating.py"
     path.write_text(IMITATING.replace("STATUS", str(status)), encoding="utf-8")
-    with Session(str(path)) as session:
-        faulty, right = session.implementations
-        session.request(right, "float32", (), {"head_dim": 2, "base": 100.0})
-        with pytest.raises(CallFailedError) as failure:
-            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
 
-        assert failure.value.outcome == Crashed(f"the process ended with exit status {status}")
-        assert session.late == {}
+    assert failed(str(path)) == Crashed(f"the process ended with exit status {status}")

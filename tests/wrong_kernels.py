@@ -246,21 +246,25 @@ def logits(q: np.ndarray, k: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal
     return np.where(hidden[:, None] if hidden.ndim == 3 else hidden, F32(-np.inf), z)
 
 
+def in_tiles(z: np.ndarray, values: np.ndarray, tile: int, *, rescales: bool = True) -> np.ndarray:
+    """Average values by running maxima and sums over tiles of keys, as flash attention does."""
+    top, total, mean = np.full((*z.shape[:3], 1), F32(-np.inf)), F32(0.0), F32(0.0)
+    for start in range(0, z.shape[-1], tile):
+        part = z[..., start : start + tile]
+        now = np.maximum(top, part.max(axis=-1, keepdims=True))
+        finite = np.where(now == -np.inf, F32(0.0), now)  # of keys that are all hidden
+        shrunk = np.exp(top - finite) if rescales else F32(1.0)
+        weights = np.exp(part - finite)
+        total = total * shrunk + weights.sum(axis=-1, keepdims=True)
+        mean, top = mean * shrunk + weights @ values[..., start : start + tile, :], now
+    return np.asarray(mean / total)
+
+
 def flash(tile: int, *, rescales: bool = True) -> Function:
-    """Return attention over tiles of keys with running maxima and sums."""
+    """Return attention over tiles of keys."""
 
     def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
-        z, values = logits(q, k, m, n, **said), np.repeat(v, q.shape[1] // v.shape[1], axis=1)
-        top, total, mean = np.full((*z.shape[:3], 1), F32(-np.inf)), F32(0.0), F32(0.0)
-        for start in range(0, z.shape[-1], tile):
-            part = z[..., start : start + tile]
-            now = np.maximum(top, part.max(axis=-1, keepdims=True))
-            finite = np.where(now == -np.inf, F32(0.0), now)
-            shrunk = np.exp(top - finite) if rescales else F32(1.0)
-            weights = np.exp(part - finite)
-            total = total * shrunk + weights.sum(axis=-1, keepdims=True)
-            mean, top = mean * shrunk + weights @ values[..., start : start + tile, :], now
-        return np.asarray(mean / total)
+        return in_tiles(logits(q, k, m, n, **said), np.repeat(v, q.shape[1] // v.shape[1], axis=1), tile, rescales=rescales)
 
     return kernel
 

@@ -3,28 +3,13 @@
 import logging
 import os
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from conformance.adapt.adapter import Adapter
-from conformance.isolate.targets import LibraryMissing
+from conformance.adapters.releases import installed
 
-NEEDED = "0.5.23"
-
-
-def installed() -> str:
-    """Return the release of SGLang that is installed, or raise where it is another than these modules are written for."""
-    try:
-        found = version("sglang")
-    except PackageNotFoundError:
-        found = "none"
-    if found != NEEDED:
-        message = f"sglang needs sglang {NEEDED}, got {found} (make check-sglang)"
-        raise LibraryMissing(message)
-    return found
-
-
-adapter = Adapter("sglang", framework="torch", dtypes=("float32",), version=installed())
+VERSION = installed("sglang", "0.5.23", target="sglang", command="check-sglang")
+adapter = Adapter("sglang", framework="torch", dtypes=("float32",), version=VERSION)
 
 # What this package lacks, such as CUDA, it says on every import; and it looks for an accelerator unless told that there is none.
 logging.disable(logging.WARNING)

@@ -44,50 +44,32 @@ def _module(model: str, head_dim: int, base: float, sections: tuple[int, ...]) -
     return initialised(module)
 
 
-def _turned(model: str, x: torch.Tensor, positions: torch.Tensor, head_dim: int, base: float, sections: tuple[int, ...]) -> torch.Tensor:
+def _turned(
+    model: str, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
+) -> torch.Tensor:
     """Turn queries; the module takes positions with the axis first."""
     rows = positions.expand(x.shape[0], *positions.shape[-2:]).permute(2, 0, 1)
     turned: torch.Tensor = MODELS[model][0].apply_rotary_pos_emb(x, x, *_module(model, head_dim, base, sections)(x, rows))[0]
     return turned
 
 
-@adapter.implements("mrope.rotate", label="qwen2-vl-text", order="contiguous", layout="half", direction="positive", when=_three)
-def rotate_contiguous(
-    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
-) -> torch.Tensor:
-    """Turn as Qwen2-VL's language model."""
-    return _turned("qwen2-vl-text", x, positions, head_dim, base, sections)
-
-
-@adapter.implements("mrope.rotate", label="qwen3-vl-text", order="interleaved", layout="half", direction="positive", when=_three)
-def rotate_interleaved(
-    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
-) -> torch.Tensor:
-    """Turn as Qwen3-VL's language model."""
-    return _turned("qwen3-vl-text", x, positions, head_dim, base, sections)
-
-
-@adapter.implements("mrope.rotate", label="glm-4v-text", order="contiguous", layout="interleaved", direction="positive", when=_three)
-def rotate_neighbours(
-    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
-) -> torch.Tensor:
-    """Turn as GLM-4V's language model."""
-    return _turned("glm-4v-text", x, positions, head_dim, base, sections)
+for label, order, layout in (
+    ("qwen2-vl-text", "contiguous", "half"),
+    ("qwen3-vl-text", "interleaved", "half"),
+    ("glm-4v-text", "contiguous", "interleaved"),
+):
+    turn = functools.partial(_turned, label)
+    adapter.implements("mrope.rotate", label=label, order=order, layout=layout, direction="positive", when=_three)(turn)
 
 
 @adapter.implements(
     "mrope.rotate", label="ernie-4.5-vl-text", order="first_last", layout="interleaved", direction="positive", when=_three_in_pairs
 )
-def rotate_time_last(
-    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
-) -> torch.Tensor:
+def rotate_time_last(x: torch.Tensor, positions: torch.Tensor, *, sections: tuple[int, ...], **parameters: Any) -> torch.Tensor:
     """Turn as Ernie 4.5 VL's language model, whose list of sections has the time last."""
-    return _turned("ernie-4.5-vl-text", x, positions, head_dim, base, (*sections[1:], sections[0]))
+    return _turned("ernie-4.5-vl-text", x, positions, sections=(*sections[1:], sections[0]), **parameters)
 
 
-@adapter.implements("mrope.rotate", label="hunyuan-vl-text", order="doubled", layout="half", direction="positive")
-def rotate_members(
-    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
-) -> torch.Tensor:
-    """Turn as HunYuan-VL's language model, whose pairs have members on two axes."""
-    return _turned("hunyuan-vl-text", x, positions, head_dim, base, sections)
+# Its pairs have members on two axes.
+members = functools.partial(_turned, "hunyuan-vl-text")
+adapter.implements("mrope.rotate", label="hunyuan-vl-text", order="doubled", layout="half", direction="positive")(members)

@@ -3,29 +3,14 @@
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 from typing import Any
 
 from conformance.adapt.adapter import Adapter
-from conformance.isolate.targets import LibraryMissing
+from conformance.adapters.releases import installed
 
-NEEDED = "0.33"
-
-
-def installed() -> str:
-    """Return the release of vLLM that is installed, or raise where it is another than these modules are written for."""
-    try:
-        found = version("vllm")
-    except PackageNotFoundError:
-        found = "none"
-    if not found.startswith(f"{NEEDED}."):
-        message = f"vllm needs vllm {NEEDED}, got {found} (make check-vllm)"
-        raise LibraryMissing(message)
-    return found
-
-
-adapter = Adapter("vllm", framework="torch", dtypes=("float32",), version=installed())
+VERSION = installed("vllm", "0.33", target="vllm", command="check-vllm")
+adapter = Adapter("vllm", framework="torch", dtypes=("float32",), version=VERSION)
 
 # What this package lacks, such as CUDA, it says on every import.
 logging.disable(logging.WARNING)

@@ -85,19 +85,6 @@ class Lost:
 
 
 @dataclass
-class Counting:
-    """A rotation that adds the tokens of all calls before to the positions that it is given."""
-
-    seen: int = 0
-
-    def __call__(self, x: Array, positions: Array, **parameters: Any) -> Array:
-        """Turn to positions that are too far."""
-        turned = rope.rotate(x, positions + self.seen, **parameters)
-        self.seen += positions.shape[-1]
-        return turned
-
-
-@dataclass
 class Folded:
     """A rotation whose table is as long as its first input, as an export folds it."""
 
@@ -111,14 +98,15 @@ class Folded:
 
 @dataclass
 class Advancing:
-    """A rotation with an offset of its own, which advances by the axis of heads."""
+    """A rotation with an offset of its own, which every call advances by the length of an axis."""
 
+    axis: int
     offset: int = 0
 
     def __call__(self, x: Array, positions: Array, **parameters: Any) -> Array:
         """Turn to positions from the offset on."""
         turned = rope.rotate(x, positions + self.offset, **parameters)
-        self.offset += x.shape[1]
+        self.offset += x.shape[self.axis]
         return turned
 
 
@@ -257,7 +245,7 @@ HABITS: dict[str, Habit] = {
             does="adds the tokens of earlier calls to positions that hold them already",
             should="use the positions that are given",
             fix="count from the cache's length in one place only",
-            make=Counting,
+            make=lambda: Advancing(axis=-2),
             convicted_by=("law:determinism",),
             threads=("https://github.com/skyzh/tiny-llm/pull/46",),
             origin="in the style of: an offset that an instance keeps",
@@ -268,7 +256,7 @@ HABITS: dict[str, Habit] = {
             does="keeps an offset that every call advances by its number of heads",
             should="advance the offset by the number of tokens, or use the positions that are given",
             fix="take the length from the axis of tokens, after every rearrangement",
-            make=Advancing,
+            make=lambda: Advancing(axis=1),
             convicted_by=("law:determinism",),
             threads=("https://github.com/fla-org/flash-linear-attention/issues/126",),
         ),

@@ -1,8 +1,7 @@
 """The cases of rotations on several axes, each with the mistake that it exposes."""
 
-from refimpl.cases.digits import narrowed
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.ladder import DECADES, LAYOUTS
-from refimpl.cases.slowed import named
 
 GRID = [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
 LONG = [[1, 3], [4, 2]]

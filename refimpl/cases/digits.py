@@ -26,9 +26,9 @@ def narrowed(build: Callable[..., Case], shapes: Mapping[str, tuple[int, ...]], 
         yield build(f"{name}{ending}", f"inputs narrowed to {narrower} precision", tags=FINER, **arrays, **arguments)
 
 
-def named(operation: str) -> Callable[..., Case]:
-    """Return what builds a case of an operation."""
-    return lambda name, exposes, **arguments: Case(f"{operation}/{name}", exposes=exposes, **arguments)
+def named(operation: str, **usual: Any) -> Callable[..., Case]:
+    """Return what builds a case of an operation, with arguments that are usual where nothing else is said."""
+    return lambda name, exposes, **arguments: Case(f"{operation}/{name}", exposes=exposes, **{**usual, **arguments})
 
 
 def _number(bits: int, index: int) -> float:

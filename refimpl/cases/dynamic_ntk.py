@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from refimpl.cases import slowed
+from refimpl.cases import digits, slowed
 from refimpl.cases.turned import attention
 
 #: Twice the original length: the stretch is factor + 1.
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 4_096, "length": 8_192}
 
-frequency_case = slowed.named("frequencies", **USUAL)
-rotate_case = slowed.named("rotate", **USUAL)
+frequency_case = digits.named("frequencies", **USUAL)
+rotate_case = digits.named("rotate", **USUAL)
 
 ROTATIONS = (
     frequency_case("at-original-length", "a stretch that starts too early", length=4_096),
@@ -31,7 +31,7 @@ ROTATIONS = (
     *slowed.frequencies(frequency_case),
     frequency_case("one-pair", "a division by zero", head_dim=2, error="head_dim must be at least 4, got 2"),
     frequency_case("no-tokens", "a length of nothing", length=0, error="length must be at least 1, got 0"),
-    *slowed.rotations(slowed.named("rotate", **{**USUAL, "length": 1_048_577})),
+    *slowed.rotations(digits.named("rotate", **{**USUAL, "length": 1_048_577})),
     rotate_case("at-length", "a stretch that starts too early", length=4_096, positions=[1, 4_095]),
     rotate_case("one-beyond", "a stretch that starts too late", length=4_097, layout="half", head_dim=4, positions=[4_095, 4_096]),
     rotate_case("decoding", "the length taken from the tokens of this call", length=9_001, layout="half", positions=[9_000]),

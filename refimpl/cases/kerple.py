@@ -4,18 +4,14 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.biases import again, attended, batched, chosen, overflowing
-from refimpl.cases.digits import FINER, WIDTHS, digits
+from refimpl.cases.digits import FINER, WIDTHS, digits, named
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
 LOG: dict[str, Any] = {"form": "log", "first": [1.0, 0.5], "second": [0.5, 2.0]}
 POWER: dict[str, Any] = {"form": "power", "first": [0.5, 0.25], "second": [0.75, 1.5]}
 ONE: dict[str, Any] = {"first": [0.75], "second": [0.5]}
-
-
-def case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of the bias."""
-    return Case(f"bias/{name}", exposes=exposes, **arguments)
+case = named("bias")
 
 
 def magnitudes(bits: int) -> list[float]:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from refimpl.cases import yarn
-from refimpl.cases.digits import narrowed
-from refimpl.cases.slowed import named
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 #: What multiplies cosine and sine in YaRN; nothing does here.

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from refimpl.cases import slowed
+from refimpl.cases import digits, slowed
 from refimpl.cases.turned import attention
 
-frequency_case = slowed.named("frequencies", head_dim=8)
-rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
+frequency_case = digits.named("frequencies", head_dim=8)
+rotate_case = digits.named("rotate", head_dim=8, factor=4.0, original_length=64)
 
 ROTATIONS = (
     frequency_case("eight-wide", "the blend reversed: fast pairs slowed, slow ones kept"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.digits import digits, narrowed
+from refimpl.cases.digits import digits, named, narrowed
 from refimpl.cases.turned import attention
 from refimpl.spec import Case
 
@@ -19,10 +19,8 @@ TINY_AND_HUGE = ([2.0**-100, 2.0**100], [2.0**-200, 2.0**200])
 FINER = ("finer_input",)
 
 
-def frequency_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of eight after 4096 original positions, where nothing else is said."""
-    usual = {"head_dim": 8, "short_factors": SHORT, "long_factors": LONG, "original_length": 4_096, "length": 4_097}
-    return Case(f"frequencies/{name}", exposes=exposes, **{**usual, **arguments})
+frequency_case = named("frequencies", head_dim=8, short_factors=SHORT, long_factors=LONG, original_length=4_096, length=4_097)
+searched_case = named("rotate_searched", head_dim=4, factors=TWO_LONG, start_tokens=4)
 
 
 def factor_case(name: str, exposes: str, original_length: int, max_length: int, **arguments: Any) -> Case:
@@ -42,12 +40,6 @@ def rotate_case(name: str, exposes: str, *, positions: Any, tags: tuple[str, ...
     explicit = ("explicit_length",) if "length" in arguments else ()
     whole = {"length": max(*flat(positions), 0) + 1, **usual, **arguments}
     return Case(f"rotate/{name}", exposes=exposes, tags=(*tags, *explicit), positions=positions, **whole)
-
-
-def searched_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of four that keeps four positions, where nothing else is said."""
-    usual = {"head_dim": 4, "factors": TWO_LONG, "start_tokens": 4}
-    return Case(f"rotate_searched/{name}", exposes=exposes, **{**usual, **arguments})
 
 
 FREQUENCY_CASES = (

@@ -1,8 +1,7 @@
 """The cases of rotations whose pairs follow several axes, and of the positions that they follow, each with the mistake that it exposes."""
 
-from refimpl.cases.digits import narrowed
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.ladder import DECADES, LAYOUTS
-from refimpl.cases.slowed import named
 
 #: A token of text, the corners of an image of two rows and three columns, and text after it.
 IMAGE = [[0, 0, 0], [1, 1, 1], [1, 1, 3], [1, 2, 1], [1, 2, 3], [4, 4, 4]]

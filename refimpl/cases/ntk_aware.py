@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from refimpl.cases import slowed
+from refimpl.cases import digits, slowed
 from refimpl.cases.turned import attention
 
-frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0)
-rotate_case = slowed.named("rotate", head_dim=8, factor=4.0)
+frequency_case = digits.named("frequencies", head_dim=8, factor=4.0)
+rotate_case = digits.named("rotate", head_dim=8, factor=4.0)
 
 ROTATIONS = (
     frequency_case("eight-wide", "the base times the factor, without an exponent"),

@@ -3,8 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.digits import narrowed
-from refimpl.cases.slowed import named
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.turned import SINGLE, attention
 
 rotate_case = named("rotate", head_dim=12, rotary_dim=8)

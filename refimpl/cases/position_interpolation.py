@@ -3,20 +3,11 @@
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.digits import narrowed
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.turned import attention
-from refimpl.spec import Case
 
-
-def frequency_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of eight whose context grows fourfold, where nothing else is said."""
-    return Case(f"frequencies/{name}", exposes=exposes, **{"head_dim": 8, "factor": 4.0, **arguments})
-
-
-def rotate_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of four whose context grows fourfold, where nothing else is said."""
-    return Case(f"rotate/{name}", exposes=exposes, **{"head_dim": 4, "factor": 4.0, **arguments})
-
+frequency_case = named("frequencies", head_dim=8, factor=4.0)
+rotate_case = named("rotate", head_dim=4, factor=4.0)
 
 FREQUENCY_CASES = (
     frequency_case("fourfold", "frequencies multiplied by the factor"),

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from refimpl.cases import slowed
+from refimpl.cases import digits, slowed
 from refimpl.cases.turned import attention
 
 USUAL: dict[str, Any] = {"head_dim": 8, "turned_pairs": 2, "factor": 4.0}
 #: Most released models divide by nothing.
 RELEASED: dict[str, Any] = {"base": 1_000_000.0, "factor": 1.0}
 
-frequency_case = slowed.named("frequencies", **USUAL)
-rotate_case = slowed.named("rotate", **USUAL)
+frequency_case = digits.named("frequencies", **USUAL)
+rotate_case = digits.named("rotate", **USUAL)
 
 ROTATIONS = (
     frequency_case("half-turns", "the exponent of the part that turns"),

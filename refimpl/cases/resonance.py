@@ -3,8 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder, rope, yarn
-from refimpl.cases.digits import narrowed
-from refimpl.cases.slowed import named
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.turned import attention
 from refimpl.spec import Case
 

@@ -7,6 +7,7 @@ from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 NEAR, FAR = [0, 1, 2, 9], [65_535, 131_071]
+rotate_case = named("rotate")
 
 
 def layout_cases(name: str, layout: str, suffix: str) -> tuple[Case, ...]:
@@ -20,11 +21,6 @@ def layout_cases(name: str, layout: str, suffix: str) -> tuple[Case, ...]:
         Case(f"{name}/batched-positions{suffix}", exposes="the first row's positions used for every row", sizes={"batch": 2, "head": 1},
              positions=[[0, 1, 2], [7, 255, 9]], **shared),
     )
-
-
-def rotate_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of the rotation of one array."""
-    return Case(f"rotate/{name}", exposes=exposes, **arguments)
 
 
 def rotation_cases(name: str) -> tuple[Case, ...]:
@@ -105,11 +101,7 @@ def pair_cases(name: str) -> tuple[Case, ...]:
     )
 
 
-def permute_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of the permutation of two heads of six channels, of a weight with five columns unless said."""
-    return Case(f"permute/{name}", exposes=exposes, **{"num_heads": 2, "head_dim": 6, "sizes": {"input": 5}, **arguments})
-
-
+permute_case = named("permute", num_heads=2, head_dim=6, sizes={"input": 5})
 BACK: dict[str, Any] = {"conversion": "half_to_interleaved"}
 PERMUTATIONS = (
     permute_case("to-half", "rows left where they are"),

@@ -1,18 +1,12 @@
 """The cases of every rule that slows the pairs of rope: where any rotation, and any factor, goes wrong."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
 from refimpl.spec import Case
 
 Build = Callable[..., Case]
-
-
-def named(operation: str, **usual: Any) -> Build:
-    """Return what builds a case of an operation, with arguments that are usual where nothing else is said."""
-    return lambda name, exposes, **arguments: Case(f"{operation}/{name}", exposes=exposes, **{**usual, **arguments})
 
 
 def frequencies(build: Build) -> Iterator[Case]:

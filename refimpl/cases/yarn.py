@@ -3,30 +3,15 @@
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.digits import narrowed
+from refimpl.cases.digits import named, narrowed
 from refimpl.cases.turned import attention
-from refimpl.spec import Case
 
-
-def frequency_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of eight that grows fourfold from 4096 positions, where nothing else is said."""
-    return Case(f"frequencies/{name}", exposes=exposes, **{"head_dim": 8, "factor": 4.0, "original_length": 4_096, **arguments})
-
-
-def factor_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case that grows fourfold where nothing else is said."""
-    return Case(f"attention_factor/{name}", exposes=exposes, **{"factor": 4.0, **arguments})
-
-
-def softmax_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of DeepSeek-V3 where nothing else is said."""
-    return Case(f"softmax_scale/{name}", exposes=exposes, **{"qk_head_dim": 192, "factor": 40.0, "mscale_all_dim": 1.0, **arguments})
-
-
-def rotate_case(name: str, exposes: str, **arguments: Any) -> Case:
-    """Return a case of a head of eight that grows fourfold from 64 positions, where nothing else is said: one pair is blended."""
-    return Case(f"rotate/{name}", exposes=exposes, **{"head_dim": 8, "factor": 4.0, "original_length": 64, **arguments})
-
+frequency_case = named("frequencies", head_dim=8, factor=4.0, original_length=4_096)
+factor_case = named("attention_factor", factor=4.0)
+#: The softmax scale of DeepSeek-V3 where nothing else is said.
+softmax_case = named("softmax_scale", qk_head_dim=192, factor=40.0, mscale_all_dim=1.0)
+#: One pair is blended.
+rotate_case = named("rotate", head_dim=8, factor=4.0, original_length=64)
 
 FREQUENCY_CASES = (
     frequency_case("eight-wide", "the ramp reversed: fast pairs slowed, slow ones kept"),
