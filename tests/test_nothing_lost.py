@@ -4,10 +4,11 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree as ET
@@ -413,16 +414,65 @@ def test_a_folder_in_place_of_a_report_is_told_before_anything_is_judged(
     assert f"file must not be a folder, got '{tmp_path / 'report' / name}'" in told.err
 
 
-def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "report"
-    gone = f"import shutil; shutil.rmtree({str(folder)!r}, ignore_errors=True); open({str(folder)!r}, 'w')"
+def bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
 
-    status = main(["check", written(tmp_path, inside=gone), "--operation", "rope.frequencies", "--report", str(folder)])
+
+@pytest.mark.parametrize("make", [os.mkfifo, bind], ids=["pipe", "socket"])
+def test_what_cannot_be_written_into_in_place_of_a_report_is_told_before_anything_is_judged(
+    tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("report").mkdir()
+    make(Path("report", "report.html"))
+
+    assert main(["check", written(tmp_path), "--report", "report"]) == Status.WRONG_USAGE
 
     told = capsys.readouterr()
-    assert status == Status.WRONG_USAGE
+    assert told.out == ""
+    assert told.err.startswith(("posenc: pipe must have a reader, got none: ", "posenc: file must be one that can be written to ("))
+    assert told.err.count("\n") == 1
+    assert list(Path("report").iterdir()) == [Path("report", "report.html")]
+
+
+def test_a_pipe_in_place_of_a_report_is_written_into_for_whoever_reads_it_when_the_run_begins(tmp_path: Path) -> None:
+    pipe = tmp_path / "report" / "summary.md"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:  # noqa: S607  a program of every system
+        command = [sys.executable, "-m", "posenc", "check", written(tmp_path), "--level", "smoke", "--report", str(pipe.parent)]
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+
+        assert "kept.py conforms" in reader.communicate()[0].replace("\\", "")
+
+
+#: What an implementation does to the place of what is written at the end.
+SPOILING = {
+    "a file": "shutil.rmtree(REPORT); REPORT.touch()",
+    "a pipe": "os.mkfifo(REPORT / 'report.html')",
+    "a folder": "(HERE / 'known.yaml').mkdir()",
+}
+
+
+@pytest.mark.parametrize("spoiling", SPOILING)
+@pytest.mark.parametrize(("answer", "status"), [("pass", Status.HARNESS_FAILED), ("return np.ones(1)", Status.DIFFERS)])
+def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(
+    tmp_path: Path, spoiling: str, answer: str, status: Status, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = f"import shutil\nREPORT = HERE / 'report'\nif not (HERE / 'spoilt').exists(): {SPOILING[spoiling]}\n(HERE / 'spoilt').touch()"
+    target = written(tmp_path, outside=outside, inside=answer)
+    kept = ["--baseline", str(tmp_path / "known.yaml"), "--update-baseline"] if spoiling == "a folder" else []
+    places = kept or ["--report", str(tmp_path / "report")]
+
+    came = main(["check", target, "--level", "smoke", "--operation", "rope.frequencies", *places])
+
+    told = capsys.readouterr()
+    assert came == (Status.NOT_JUDGED if kept and status is Status.DIFFERS else status)  # all that fails is known from now on
     assert "kept.py" in told.out
-    assert "folder must be one that files can be written to" in told.err
+    assert told.err.count("posenc: ") == 1
+    assert any(words in told.err for words in ("folder must be one that files can", "pipe must have a reader", "file must not be a folder"))
 
 
 @pytest.fixture(params=["1", "2"], ids=["whole", "in parts"])

@@ -87,10 +87,13 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "Where `--report` can't be written is told before anything is judged; where that fails later, the verdict is on the screen.",
+            "Where `--report` can't be written is told before anything is judged; where that fails later, the verdict is on the screen and "
+            "the status is its own, or where it is right, 3.",
             {
                 "nothing_lost": (
                     "a_report_that_cannot_be_written_is_told_before_anything_is_judged",
+                    "what_cannot_be_written_into_in_place_of_a_report_is_told_before_anything_is_judged",
+                    "a_pipe_in_place_of_a_report_is_written_into_for_whoever_reads_it_when_the_run_begins",
                     "a_report_that_cannot_be_written_any_more_loses_no_verdict",
                 ),
                 "files": (
@@ -468,6 +471,10 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                 "pytest_plugin": ("every_target_that_can_not_be_judged_is_told",),
                 "compare": ("a_scheme_that_refuses_a_length_says_why",),
             },
+        ),
+        (
+            "A library that raises, exits or ends the process while a command imports it is named, before anything is measured.",
+            {"compare": ("a_library_that_cannot_be_imported_is_named_before_anything_is_measured",)},
         ),
         (
             "What can't be written is told first, and a disk that is full later loses nothing that was found.",
