@@ -87,8 +87,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "Where `--report` can't be written is told before anything is judged; where that fails later, the verdict is on the screen and "
-            "the status is its own, or where it is right, 3.",
+            "A place where `--report` can't be written is told first; where that fails later, the verdict is told, and the status is its own.",
             {
                 "nothing_lost": (
                     "a_report_that_cannot_be_written_is_told_before_anything_is_judged",
