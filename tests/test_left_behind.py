@@ -159,6 +159,17 @@ def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path,
         assert np.array_equal(answer.values["result"], [0.25, 0.0625, 0.015625, 0.00390625])
 
 
+@pytest.mark.parametrize("replaces", ["sys.modules.clear(); import warnings", "math.pow = math.pi; math.pow(2, 3)"])
+def test_code_that_fails_for_what_it_replaced_itself_is_wrong_and_its_declaration_is_not_blamed(tmp_path: Path, replaces: str) -> None:
+    report = check(written(tmp_path, replaces), level="smoke", seed=0)
+
+    came = [result.outcome for result in report.results if result.implementation == "faulty" and result.convicts]
+    assert report.status is Status.DIFFERS
+    assert came
+    assert all(isinstance(outcome, Errored) for outcome in came)
+    assert not [result for result in report.results if result.implementation == "healthy" and result.convicts]
+
+
 #: What a worker answers with, among others.
 EVERYTHING = """json.dumps = json.JSONEncoder.encode = struct.pack = struct.Struct = select.select = select.poll = time.monotonic = None
     socket.socket.send = socket.socket.recv_into = lambda *given: time.sleep(100)

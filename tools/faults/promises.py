@@ -87,7 +87,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "A place where `--report` can't be written is told first; where that fails later, the verdict is told, and the status is its own.",
+            "A place where `--report` can't be written is told first; where that fails later, the verdict is told, and its status is kept.",
             {
                 "nothing_lost": (
                     "a_report_that_cannot_be_written_is_told_before_anything_is_judged",
@@ -172,6 +172,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                 "left_behind": (
                     "what_a_call_leaves_is_seen_whether_it_returns_or_raises",
                     "a_builtin_that_a_call_replaces_is_told_by_name",
+                    "code_that_fails_for_what_it_replaced_itself_is_wrong_and_its_declaration_is_not_blamed",
                     "a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told",
                 ),
                 "library": ("what_is_replaced_is_told_and_put_back", "a_name_of_numpy_that_is_replaced_is_told_and_put_back"),
