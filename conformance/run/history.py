@@ -413,7 +413,7 @@ def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -
         outcome=outcome,
         examples=case.history.finding.examples if case.history else len(case.checked),
         reproduction=None if pair is None else reproduction.of_history(session.opened, pair.earlier, pair.call),
-        earlier=None if pair is None else reproduction.words(pair.earlier),
+        earlier=None if pair is None else causes.earlier(pair),
     )
 
 
