@@ -291,6 +291,21 @@ def test_parts_of_which_every_second_start_fails_are_all_judged(tmp_path: Path) 
     assert [passed(report, each) > 0 for each in OPERATIONS] == [True, True]
 
 
+@pytest.mark.parametrize("first", [0, 1], ids=["the second", "the third"])
+def test_a_target_of_which_every_second_start_fails_is_judged_in_whatever_order_they_come(tmp_path: Path, first: int) -> None:
+    failing = EVERY_SECOND.replace("number % 2 == 0", f"number > 1 and number % 2 == {first}")
+
+    report = check(written(tmp_path, outside=failing), operations=OPERATIONS, level="smoke", seed=0)
+
+    assert report.status is Status.CONFORMS
+
+
+def test_a_start_that_fails_and_is_tried_again_is_told(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=EVERY_SECOND), operations=OPERATIONS, level="smoke", seed=0)
+
+    assert any("a worker started only when that was tried again" in words and "exit status 3" in words for words in report.warnings)
+
+
 def test_a_part_that_lacked_a_worker_is_judged_once_more_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[int] = []
 

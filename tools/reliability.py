@@ -81,7 +81,8 @@ second operation is judged rightly, and no process is left.
 - Workers hash text with a fixed seed. Repeated calls use another seed: a result that changes then depends on hash order.
 - Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
   implementation that left them: no other implementation is called beside them.
-- If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay. With `--jobs` all is shared
+- If a worker can't be started again, that is tried again, twice at most, and the report says so where it then starts. Else it is the
+  outcome of the call that needed it. Earlier results stay. With `--jobs` all is shared
   among the parts that get a worker, so a target of which one worker can run is served by one. A part that lacked a worker later is judged
   once more, alone.
 - Some calls are made for the sake of others, and no check judges them: a predicate, a call that a cache may confuse with another, a

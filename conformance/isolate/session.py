@@ -427,6 +427,7 @@ class Session:
         path, plain = configured(self.target)
         others = [f"{name} is an Adapter too, and isn't judged: take it as {plain}:{name}" for name in self._kin.about.get("unjudged", ())]
         others += [f"before it was asked anything, once: {ending}" for ending in self._kin.early]
+        others += [f"a worker started only when that was tried again, {n} times: {why}" for why, n in self._kin.restarts.items()]
         others += self.withheld
         if path is None:
             return tuple(others)
@@ -465,7 +466,9 @@ class Session:
                 kin.one_at_a_time = True
                 return self._running()
             failed.append(str(error))
-            raise CallFailedError(Crashed(f"{self._unstarted()}: {error}")) from error
+            return self._running()  # what starts at times is no matter of the call that needs it
+        if failed:
+            kin.restarts[failed[-1]] += 1
         failed.clear()
         return process
 

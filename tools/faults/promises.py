@@ -41,6 +41,8 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                     "an_exception_of_a_later_start_is_told_where_the_working_folder_is_gone_too",
                     "a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobody",
                     "why_a_worker_starts_no_more_is_told_to_the_end",
+                    "a_target_of_which_every_second_start_fails_is_judged_in_whatever_order_they_come",
+                    "a_start_that_fails_and_is_tried_again_is_told",
                     "a_target_that_never_starts_is_refused",
                 )
             },
