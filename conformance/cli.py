@@ -140,6 +140,7 @@ def _told(error: Exception) -> tuple[str, int]:
     from conformance.adapt.adapter import AdapterError
     from conformance.adapt.selection import SelectionError
     from conformance.calls.limits import LimitError
+    from conformance.commands.telling import UnkeptError
     from conformance.isolate.targets import TargetError
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.reports.lines import RecordError
@@ -147,6 +148,8 @@ def _told(error: Exception) -> tuple[str, int]:
     from conformance.spec.files import OutputError
     from conformance.spec.vectors import VectorError
 
+    if isinstance(error, UnkeptError):
+        return _told(error.why)[0], error.status
     protocol = CommandError | ProgramEndedError | ProtocolError
     ours = AdapterError | BaselineError | LimitError | OutputError | RecordError | SelectionError | TargetError | protocol
     if isinstance(error, ours):

@@ -536,7 +536,7 @@ def test_a_picture_that_can_not_be_written_loses_no_curve(tmp_path: Path, capsys
     folder.mkdir()
     target = written(tmp_path, inside="import shutil; shutil.rmtree(HERE / 'pictures', ignore_errors=True)")
 
-    assert main(["precision", target, "--plot", str(folder / "curves.svg")]) == Status.WRONG_USAGE
+    assert main(["precision", target, "--plot", str(folder / "curves.svg")]) == Status.HARNESS_FAILED
 
     told = capsys.readouterr()
     assert "kept alibi.bias in float32" in told.out

@@ -22,6 +22,7 @@ from conformance.judge.journal import Call, Journal, Task
 from conformance.run import check, history
 from conformance.run.questions import EVIDENCE, Judge
 from conformance.show import summary
+from conformance.show.report import message
 
 SOURCE = """\
 import ctypes, decimal, fractions, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
@@ -157,6 +158,17 @@ def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path,
         assert session.left[healthy.index, "float32"] == {}
         assert session.starts == 2
         assert np.array_equal(answer.values["result"], [0.25, 0.0625, 0.015625, 0.00390625])
+
+
+@pytest.mark.parametrize("replaces", ["sys.modules.clear(); import warnings", "math.pow = math.pi; math.pow(2, 3)"])
+def test_code_that_fails_for_what_it_replaced_itself_is_wrong_and_its_declaration_is_not_blamed(tmp_path: Path, replaces: str) -> None:
+    report = check(written(tmp_path, replaces), level="smoke", seed=0)
+
+    came = [result.outcome for result in report.results if result.implementation == "faulty" and result.convicts]
+    assert report.status is Status.DIFFERS
+    assert came
+    assert all(isinstance(outcome, Errored) for outcome in came)
+    assert not [result for result in report.results if result.implementation == "healthy" and result.convicts]
 
 
 #: What a worker answers with, among others.
@@ -716,3 +728,38 @@ def test_so_are_the_questions_of_pytest_and_functions_that_are_identified(
     main(["identify", target])
 
     assert "alibi.slopes" in capsys.readouterr().out
+
+
+#: Two implementations call one helper, which one of them exchanges for another; no look at a worker finds that.
+SHARED = """
+def slopes(num_heads, max_bias):
+    return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)
+
+TAKES = {"num_heads": [2, 4, 8, 16], "slopes": "code"}
+"""
+SHARING = """
+@adapter.implements("alibi.slopes", label="bad", **TAKES)
+def bad(*, num_heads, max_bias):
+    answer = slopes(num_heads, max_bias)
+    slopes.__code__ = (lambda num_heads, max_bias: np.zeros(num_heads)).__code__
+    return answer
+
+@adapter.implements("alibi.slopes", label="innocent", **TAKES)
+def innocent(*, num_heads, max_bias):
+    return slopes(num_heads, max_bias)
+"""
+
+
+def test_whose_call_changes_what_another_answers_is_told_by_its_label(tmp_path: Path) -> None:
+    target = written(tmp_path, "pass", outside=SHARED)
+    with Path(target).open("a", encoding="utf-8") as file:
+        file.write(SHARING)
+
+    report = check(target, operations=["alibi.slopes"], level="smoke", seed=0)
+
+    told = [result for result in report.results if result.implementation == "innocent" and result.convicts]
+    assert told
+    for result in told:
+        assert "of another implementation, bad" in message(result.outcome)
+        assert (result.earlier or "").endswith("of another implementation, bad")
+    assert "healthy" not in {result.implementation for result in report.results if result.convicts}

@@ -104,3 +104,33 @@ def test_what_is_no_function_or_private_or_new_or_of_others_is_no_replacement(mo
         monkeypatch.setattr(np.linalg, "norm", np.sin)
 
     assert library.replaced == {}
+
+
+def test_a_module_that_is_forgotten_or_replaced_is_told_and_put_back_and_so_again_for_who_did_it() -> None:
+    library, had = Library(), sys.modules.copy()
+    with library:
+        del sys.modules["json"]
+        sys.modules["socket"] = sys
+        sys.modules["imported late"] = sys
+
+    assert sys.modules == {**had, "imported late": sys}
+    assert list(library.since({})) == ["changes global state: imported modules (json, socket)"]
+    with library:
+        seen = sys.modules.get("json"), sys.modules["socket"]
+        sys.modules.update({name: had[name] for name in ("json", "socket")})
+
+    del sys.modules["imported late"]
+    assert seen == (None, sys)
+    assert sys.modules == had
+    assert library.replaced == {}
+
+
+def test_modules_that_are_all_forgotten_are_put_back() -> None:
+    library, modules, had = Library(), sys.modules, sys.modules.copy()
+    with library:
+        sys.modules.clear()
+        sys.modules = {}
+
+    assert sys.modules is modules
+    assert sys.modules == had
+    assert f" and {len(had) - 3} more)" in next(library.since({}))

@@ -4,10 +4,11 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree as ET
@@ -21,6 +22,7 @@ from conformance.calls.outcomes import (
     NO_WORKER,
     UNSTARTED,
     Crashed,
+    Errored,
     Failed,
     HarnessError,
     NotJudged,
@@ -204,10 +206,11 @@ FIRST = "not (HERE / 'done').exists() and ((HERE / 'done').touch() or True)"
         (f"if {SIBLING} and {FIRST}: os._exit(5)", Crashed, "exit status 5; asked for rope.frequencies(head_dim="),
         (f"if {SIBLING}: os._exit(5)", Crashed, "exit status 5; asked for rope.frequencies(head_dim="),
         (f"if {SIBLING} and {FIRST}: raise ValueError('once')", Failed, "at first: ValueError: once"),
+        (f"if {SIBLING}: raise ValueError('always')", Errored, "ValueError: always (kept.py:17 in frequencies); asked for rope.freq"),
         (f"if {SIBLING} and {FIRST}: signal.pause()", NotJudged, "no answer within 3 s; to rope.frequencies(head_dim="),
         (f"if {SIBLING}: signal.pause()", TimedOut, "no answer within 3 s; to rope.frequencies(head_dim="),
     ],
-    ids=["ends once", "ends", "raises once", "hangs once", "hangs"],
+    ids=["ends once", "ends", "raises once", "raises", "hangs once", "hangs"],
 )
 def test_what_becomes_of_a_call_that_no_check_judges_is_told(tmp_path: Path, fault: str, kind: type[Outcome], words: str) -> None:
     report = check(written(tmp_path, inside=fault), operations=["rope.frequencies"], level="smoke", limits=Limits(call_seconds=3))
@@ -217,17 +220,31 @@ def test_what_becomes_of_a_call_that_no_check_judges_is_told(tmp_path: Path, fau
     assert report.status is (Status.CONFORMS if kind is NotJudged else Status.DIFFERS)
 
 
-def test_a_predicate_that_ends_its_worker_once_is_told(tmp_path: Path) -> None:
-    unlike = "parameters['base'] not in (10_000.0, 15_000.0)"
-    target = written(tmp_path, outside=f"def taken(parameters):\n    if {unlike} and {FIRST}: os._exit(5)\n    return True\n")
+UNLIKE = "parameters['base'] not in (10_000.0, 15_000.0)"
+REFUSED = "when must be declared by a predicate that takes the parameters by name, when=lambda parameters: ..., got ValueError: no"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (f"if {UNLIKE} and {FIRST}: os._exit(5)", "the process ended with exit status 5; asked for a predicate of its declaration"),
+        (f"if {UNLIKE} and {FIRST}: raise ValueError('no')", f"AdapterError: {REFUSED}"),
+        (f"if {SIBLING}: raise ValueError('no')", REFUSED),
+    ],
+    ids=["ends once", "raises once", "raises"],
+)
+def test_what_becomes_of_a_predicate_that_no_check_judges_is_told(tmp_path: Path, fault: str, words: str) -> None:
+    target = written(tmp_path, outside=f"def taken(parameters):\n    {fault}\n    return True\n")
     source = Path(target).read_text(encoding="utf-8").replace('"rope.frequencies"', '"rope.frequencies", when=taken')
     Path(target).write_text(source, encoding="utf-8")
 
     report = check(target, operations=["rope.frequencies"], level="smoke")
 
-    told = [result.outcome.message for result in report.results if isinstance(result.outcome, Crashed)]
+    told = [message(result.outcome) for result in report.results if result.convicts]
     assert report.status is Status.DIFFERS
-    assert told == ["the process ended with exit status 5; asked for a predicate of its declaration, which no check judges"]
+    assert len(told) == 1
+    assert words in told[0]
+    assert told[0].endswith(", which no check judges")
 
 
 def test_why_a_worker_starts_no_more_is_told_to_the_end(tmp_path: Path) -> None:
@@ -272,6 +289,21 @@ def test_parts_of_which_every_second_start_fails_are_all_judged(tmp_path: Path) 
 
     assert report.status in (Status.CONFORMS, Status.DIFFERS)
     assert [passed(report, each) > 0 for each in OPERATIONS] == [True, True]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["the second", "the third"])
+def test_a_target_of_which_every_second_start_fails_is_judged_in_whatever_order_they_come(tmp_path: Path, first: int) -> None:
+    failing = EVERY_SECOND.replace("number % 2 == 0", f"number > 1 and number % 2 == {first}")
+
+    report = check(written(tmp_path, outside=failing), operations=OPERATIONS, level="smoke", seed=0)
+
+    assert report.status is Status.CONFORMS
+
+
+def test_a_start_that_fails_and_is_tried_again_is_told(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=EVERY_SECOND), operations=OPERATIONS, level="smoke", seed=0)
+
+    assert any("a worker started only when that was tried again" in words and "exit status 3" in words for words in report.warnings)
 
 
 def test_a_part_that_lacked_a_worker_is_judged_once_more_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,16 +445,65 @@ def test_a_folder_in_place_of_a_report_is_told_before_anything_is_judged(
     assert f"file must not be a folder, got '{tmp_path / 'report' / name}'" in told.err
 
 
-def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "report"
-    gone = f"import shutil; shutil.rmtree({str(folder)!r}, ignore_errors=True); open({str(folder)!r}, 'w')"
+def bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
 
-    status = main(["check", written(tmp_path, inside=gone), "--operation", "rope.frequencies", "--report", str(folder)])
+
+@pytest.mark.parametrize("make", [os.mkfifo, bind], ids=["pipe", "socket"])
+def test_what_cannot_be_written_into_in_place_of_a_report_is_told_before_anything_is_judged(
+    tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("report").mkdir()
+    make(Path("report", "report.html"))
+
+    assert main(["check", written(tmp_path), "--report", "report"]) == Status.WRONG_USAGE
 
     told = capsys.readouterr()
-    assert status == Status.WRONG_USAGE
+    assert told.out == ""
+    assert told.err.startswith(("posenc: pipe must have a reader, got none: ", "posenc: file must be one that can be written to ("))
+    assert told.err.count("\n") == 1
+    assert list(Path("report").iterdir()) == [Path("report", "report.html")]
+
+
+def test_a_pipe_in_place_of_a_report_is_written_into_for_whoever_reads_it_when_the_run_begins(tmp_path: Path) -> None:
+    pipe = tmp_path / "report" / "summary.md"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:  # noqa: S607  a program of every system
+        command = [sys.executable, "-m", "posenc", "check", written(tmp_path), "--level", "smoke", "--report", str(pipe.parent)]
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+
+        assert "kept.py conforms" in reader.communicate()[0].replace("\\", "")
+
+
+#: What an implementation does to the place of what is written at the end.
+SPOILING = {
+    "a file": "shutil.rmtree(REPORT); REPORT.touch()",
+    "a pipe": "os.mkfifo(REPORT / 'report.html')",
+    "a folder": "(HERE / 'known.yaml').mkdir()",
+}
+
+
+@pytest.mark.parametrize("spoiling", SPOILING)
+@pytest.mark.parametrize(("answer", "status"), [("pass", Status.HARNESS_FAILED), ("return np.ones(1)", Status.DIFFERS)])
+def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(
+    tmp_path: Path, spoiling: str, answer: str, status: Status, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = f"import shutil\nREPORT = HERE / 'report'\nif not (HERE / 'spoilt').exists(): {SPOILING[spoiling]}\n(HERE / 'spoilt').touch()"
+    target = written(tmp_path, outside=outside, inside=answer)
+    kept = ["--baseline", str(tmp_path / "known.yaml"), "--update-baseline"] if spoiling == "a folder" else []
+    places = kept or ["--report", str(tmp_path / "report")]
+
+    came = main(["check", target, "--level", "smoke", "--operation", "rope.frequencies", *places])
+
+    told = capsys.readouterr()
+    assert came == (Status.NOT_JUDGED if kept and status is Status.DIFFERS else status)  # all that fails is known from now on
     assert "kept.py" in told.out
-    assert "folder must be one that files can be written to" in told.err
+    assert told.err.count("posenc: ") == 1
+    assert any(words in told.err for words in ("folder must be one that files can", "pipe must have a reader", "file must not be a folder"))
 
 
 @pytest.fixture(params=["1", "2"], ids=["whole", "in parts"])

@@ -375,3 +375,37 @@ def test_modules_of_transformers_are_filled_by_their_own_models() -> None:
 def test_a_framework_without_it_is_refused_before_anything_runs(circumstance: str) -> None:
     with pytest.raises(SelectionError, match=rf"under must be one that its framework has \(none\), got '{circumstance}' for numpy"):
         run.check("numpy", under=circumstance)
+
+
+CLEARING = """
+import sys
+import numpy as np
+import torch
+from conformance import Adapter
+from refimpl.schemes import alibi, rope
+
+adapter = Adapter("clearing", framework="torch")
+
+@adapter.implements("rope.rotate", dtypes=["bfloat16"])
+def rotate(x, positions, **parameters):
+    result = torch.as_tensor(rope.rotate(x.double().numpy(), positions.numpy(), **parameters)).to(x.dtype)
+    sys.modules.clear()
+    return result
+
+@adapter.implements("alibi.slopes")
+def slopes(**parameters):
+    return torch.as_tensor(alibi.slopes(**parameters, like=np.empty(0)))
+"""
+
+
+def test_code_that_forgets_what_is_imported_is_named_and_neither_its_declaration_nor_another_is_blamed(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "clearing.py").write_text(CLEARING, encoding="utf-8")
+
+    report = run.check(str(tmp_path / "clearing.py"), level="smoke", under="cast", seed=0)
+
+    told = {result.operation for result in report.results if "imported modules (" in str(result.outcome)}
+    wrong = {result.operation: result.outcome.reason for result in report.results if isinstance(result.outcome, Failed)}
+    assert told == {"rope.rotate"}
+    assert wrong.items() <= {("rope.rotate", Reason.HISTORY)}
+    assert {result.operation for result in report.results if isinstance(result.outcome, Passed)} == {"rope.rotate", "alibi.slopes"}

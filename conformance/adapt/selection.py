@@ -1,12 +1,14 @@
 """Check the names that a person types against what exists, and say the near miss."""
 
-import contextlib
+import importlib
 import re
-from collections.abc import Collection, Iterator, Sequence
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
 
 from conformance.adapt.adapter import DTYPES, near_miss
 from conformance.adapt.configured import OFFERED, judged_as
-from conformance.adapt.wording import told
+from conformance.adapt.wording import ended_with, told
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
@@ -15,19 +17,37 @@ from conformance.spec.vectors import of_models
 #: What drawn cases are called.
 DRAWN = re.compile(r"(drawn|varied|beside|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+|-[0-9]+)*")
 
+#: Imports a module from the same places, and says so by a status that no library ends with, whatever is raised: it is raised here again.
+TRIAL = "import os, sys; sys.path[:] = sys.argv[3:]\ntry: __import__(sys.argv[1])\nfinally: os._exit(int(sys.argv[2]))"
+SURVIVED = 97
+
 
 class SelectionError(Exception):
     """A name that doesn't exist."""
 
 
-@contextlib.contextmanager
-def importing(library: str) -> Iterator[None]:
-    """Raise ``SelectionError`` where a library that was asked for raises or exits while it is imported."""
+def bring_in(module: str) -> None:
+    """Import a module of a library that was asked for, or raise ``SelectionError`` where that raises, exits or ends the process.
+
+    It is first imported in another process, since no word comes of one that is ended, and perhaps the status of success.
+    """
     try:
-        yield
+        if module not in sys.modules:
+            _verify_survived(module)
+        importlib.import_module(module)
     except (Exception, SystemExit) as error:
-        message = f"{library} must be a library that can be imported, got {told(error)}"
+        message = f"{module.partition('.')[0]} must be a library that can be imported, got {told(error)}"
         raise SelectionError(message) from error
+
+
+def _verify_survived(module: str) -> None:
+    """Raise where another process is ended by importing a module."""
+    nothing = subprocess.DEVNULL
+    command = [sys.executable, "-c", TRIAL, module, str(SURVIVED), *sys.path]
+    ended = subprocess.run(command, stdin=nothing, stdout=nothing, stderr=nothing, check=False).returncode  # noqa: S603  our own interpreter
+    if ended != SURVIVED:
+        message = f"the process ended with {ended_with(ended)}"
+        raise ImportError(message)
 
 
 def case_ids() -> dict[str, str]:

@@ -177,6 +177,8 @@ FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' ob
 #: What torch says of a module that is called before its own parts are there.
 UNMADE = re.compile(r"has no attribute '(_backward_hooks|_parameters|_modules)'")
 INIT = "its __init__ must first call super().__init__()"
+#: What is told of code that replaces what others import.
+REPLACES = re.compile(r"changes global state: .*(imported modules|names of )")
 
 
 def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
@@ -388,11 +390,15 @@ class Report:
         return faults[0] if self.complete and not self.selected and faults and len(faults) == len(came) else ""
 
     def blamed(self) -> "Report":
-        """Return it with the failures of an implementation that nothing came of, where no diagnosis says why, as faults of the adapter."""
+        """Return it with the failures of an implementation that nothing came of, where no diagnosis says why, as faults of the adapter.
+
+        Code that replaces what is imported may fail for that: no declaration is to blame.
+        """
         if self.selected or not self.complete:
             return self
         known = {diagnosed.rsplit(":", 1)[0] for diagnosed in self.diagnoses}
-        every = {each.of for each in self.results}
+        replacing = {each.of for each in self.results if isinstance(each.outcome, Advisory) and REPLACES.search(each.outcome.message)}
+        every = {each.of for each in self.results} - replacing
         found = {of: unanswered(of[1], (each.outcome for each in self.results if each.of == of)) for of in every}
         faults = {of: fault for of, fault in found.items() if fault is not None and ":".join(of) not in known}
         blamed = (replace(each, outcome=faults[each.of]) if each.convicts and each.of in faults else each for each in self.results)

@@ -11,7 +11,7 @@ import click
 from conformance.calls.status import worst
 from conformance.commands.limited import limited
 from conformance.commands.places import Place
-from conformance.commands.telling import refuse
+from conformance.commands.telling import keeping, refuse
 from conformance.spec.profiles import CIRCUMSTANCES
 
 if TYPE_CHECKING:
@@ -72,10 +72,14 @@ def check(
     deviations = _deviations(baseline, update=update, whole=not part)
     _make_ready(folder, baseline if update else None)
     tell = functools.partial(_tell, as_json=as_json, verbose=verbose)
-    reports = _each(every, judge, deviations, tell, _nowhere if folder is None else functools.partial(_keep, folder))
-    if deviations is not None and deviations.write():
-        click.echo(f"wrote {baseline}", err=True)
-    context.exit(worst(report.status for report in reports))
+    reports, unkept = _each(every, judge, deviations, tell, _nowhere if folder is None else functools.partial(_keep, folder))
+    status = worst(report.status for report in reports)
+    with keeping(status):
+        if deviations is not None and deviations.write():
+            click.echo(f"wrote {baseline}", err=True)
+        if unkept is not None:
+            raise unkept
+    context.exit(status)
 
 
 def _verify_readable(paths: Sequence[str]) -> None:
@@ -138,16 +142,17 @@ def _each(
     deviations: "Baseline | None",
     tell: "Callable[[Report], None]",
     keep: "Callable[[Sequence[Report]], None]",
-) -> "list[Report]":
+) -> "tuple[list[Report], Exception | None]":
     """Judge, keep and tell one target after another; what went wrong meanwhile is raised when what was judged is told.
 
-    What is kept says at any time which targets weren't reached, however the run ends.
+    Return the reports, and why they can't be kept where that is so; what is kept says at any time which targets weren't reached.
     """
     from conformance.calls.outcomes import Report
     from conformance.spec.files import OutputError
 
     reports: list[Report] = []
     trouble: Exception | None = None
+    unkept: Exception | None = None
     for target in every:
         report = _judged(target, judge)
         if deviations is not None:
@@ -155,16 +160,19 @@ def _each(
             trouble = failed or trouble
         reports.append(report)
         unreached = [Report(each, {}, (), complete=False) for each in every[len(reports) :]]
-        for say in (functools.partial(keep, [*reports, *unreached]), functools.partial(tell, report)):
-            try:
-                say()
-            except (OSError, OutputError) as error:  # what can't be kept can still be shown
-                trouble = error
+        try:
+            keep([*reports, *unreached])
+        except (OSError, OutputError) as error:  # what can't be kept can still be shown
+            unkept = error
+        try:
+            tell(report)
+        except OSError as error:
+            trouble = error
         if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
             break
     if trouble is not None:
         raise trouble
-    return reports
+    return reports, unkept
 
 
 def _waived(report: "Report", deviations: "Baseline", *, last: bool) -> "tuple[Report, Exception | None]":

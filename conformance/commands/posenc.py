@@ -15,7 +15,7 @@ from conformance.commands.identify import identify
 from conformance.commands.limited import TIMES, limited
 from conformance.commands.places import Place
 from conformance.commands.precision import precision
-from conformance.commands.telling import tell
+from conformance.commands.telling import keeping, tell
 from conformance.version import __version__
 
 #: What stands before the name of a released model, and what lists them.
@@ -268,7 +268,8 @@ def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], bac
     if plot is not None:
         from conformance.pictures import costs
 
-        costs.save(compare.Comparison(library, tuple(measured)), plot)
+        with keeping():
+            costs.save(compare.Comparison(library, tuple(measured)), plot)
         click.echo(f"wrote {plot}")
 
 

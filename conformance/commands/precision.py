@@ -8,7 +8,7 @@ import click
 
 from conformance.commands.limited import limited
 from conformance.commands.places import Place
-from conformance.commands.telling import tell
+from conformance.commands.telling import keeping, tell
 
 if TYPE_CHECKING:
     from conformance.calls.limits import Limits
@@ -47,7 +47,8 @@ def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: 
     if plot is not None:
         from conformance.pictures import precision as picture
 
-        picture.save(target, curves, plot)
+        with keeping():
+            picture.save(target, curves, plot)
         click.echo(f"wrote {plot}", err=as_json)
 
 

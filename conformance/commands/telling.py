@@ -7,10 +7,35 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.calls.status import Status
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from conformance.show.terminal import Line
+
+
+class UnkeptError(Exception):
+    """What was found can't be kept where it was to be, and why; ``status`` is what the command comes to."""
+
+    def __init__(self, why: Exception, status: Status) -> None:
+        """Carry both."""
+        super().__init__(str(why))
+        self.why, self.status = why, status
+
+
+@contextlib.contextmanager
+def keeping(found: Status = Status.CONFORMS) -> "Iterator[None]":
+    """Keep what was found: where that fails, the status is that of what was found, or where that is success, that of a failed harness.
+
+    It is no wrong usage, since the place was verified before.
+    """
+    from conformance.spec.files import OutputError
+
+    try:
+        yield
+    except (OSError, OutputError) as error:
+        raise UnkeptError(error, found or Status.HARNESS_FAILED) from error
 
 
 def tell(lines: "Iterable[Line]") -> None:

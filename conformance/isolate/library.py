@@ -1,8 +1,8 @@
-"""The standard library and NumPy in a worker: what a call replaces there is told, and the worker works with what was there before."""
+"""The standard library, NumPy and what is imported in a worker: what a call replaces is told, and the worker works with what was there."""
 
 import builtins
 import sys
-from collections.abc import Iterator, Mapping, ValuesView
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from contextlib import suppress
 from itertools import chain
 from types import FunctionType, ModuleType, TracebackType
@@ -16,10 +16,11 @@ NUMPY = "numpy"
 NUMBERS = {"cmath", "decimal", "fractions", "statistics"}
 ABSENT = object()
 BUILTINS = vars(builtins)
+MODULES = sys.modules
 
 
 class Replacement(NamedTuple):
-    """What stands under a name of a module or a class, and what stood there before."""
+    """What stands under a name of a module or a class, or among what is imported, and what stood there before."""
 
     holder: Any
     name: str
@@ -27,7 +28,8 @@ class Replacement(NamedTuple):
     now: object
 
 
-Replaced = Mapping[str, Replacement]
+#: By what a name is one of, in words, and the name.
+Replaced = Mapping[tuple[str, str], Replacement]
 
 
 class Library:
@@ -38,7 +40,9 @@ class Library:
         self.held: list[tuple[Any, Mapping[str, object], Mapping[str, object]]] = []
         self.views: list[ValuesView[object]] = []
         self.builtins = BUILTINS.copy()
-        self.replaced: Replaced = {}
+        self.names: Replaced = {}
+        self.modules: Replaced = {}
+        self.imported = MODULES.copy()
         self._remember(list(_modules()))
         self.there = self._there()
 
@@ -52,8 +56,14 @@ class Library:
         self.held += [(each, vars(each), dict(vars(each))) for each in held]
         self.views += [vars(each).values() for each in held]
 
+    @property
+    def replaced(self) -> Replaced:
+        """What foreign code has put in the place of what was there."""
+        return {**self.names, **self.modules}
+
     def __enter__(self) -> None:
         """Put there what foreign code had put there."""
+        self.imported = MODULES.copy()
         for each in self.replaced.values():
             _put(each.holder, each.name, each.now)
 
@@ -61,41 +71,52 @@ class Library:
         """Look what foreign code has put there, and put back what was there before."""
         there, foreign = self._there(), BUILTINS.copy()
         BUILTINS.update(self.builtins)  # which all that follows is made of
+        imported, sys.modules = sys.modules.copy(), MODULES
+        same = len(imported) >= len(self.imported) and _same([*imported.values()][: len(self.imported)], [*self.imported.values()])
+        self.modules = {} if same else dict(self._lost(imported))
         if not _same(there, self.there):
-            self.replaced, self.there = dict(self._found(foreign)), there
+            self.names, self.there = dict(self._found(foreign)), there
         for each in self.replaced.values():
             _put(each.holder, each.name, each.before)
 
     def since(self, before: Replaced) -> Iterator[str]:
         """Yield in words what is replaced that wasn't."""
         every = sorted(self.replaced.keys() - before.keys())
-        for owner, foreign in (("the standard library", False), ("NumPy", True)):
-            names = [name for name in every if (name.partition(".")[0] == NUMPY) is foreign]
-            if names:
-                more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-                yield f"changes global state: names of {owner} ({', '.join(names[:MOST])}{more})"
+        for owner in dict.fromkeys(owner for owner, _ in every):
+            names = [name for each, name in every if each == owner]
+            more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+            yield f"changes global state: {owner} ({', '.join(names[:MOST])}{more})"
+
+    def _lost(self, imported: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Replacement]]:
+        for name, before in self.imported.items():
+            each = Replacement(MODULES, name, before, imported.get(name, ABSENT))
+            if each.now is not before:
+                yield ("imported modules", name), each
 
     def _there(self) -> list[object]:
         """Return all that stands in the library, which takes no look at each."""
         return [*chain.from_iterable(self.views)]
 
-    def _found(self, foreign: Mapping[str, object]) -> Iterator[tuple[str, Replacement]]:
+    def _found(self, foreign: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Replacement]]:
         for holder, held, before in self.held:
             now = foreign if holder is builtins else held
             for name in now.keys() | before.keys():
                 each = Replacement(holder, name, before.get(name, ABSENT), now.get(name, ABSENT))
                 if each.now is not each.before and _lasts(each):
-                    yield f"{_called(holder)}.{name}", each
+                    called = _called(holder)
+                    yield (f"names of {'NumPy' if called.partition('.')[0] == NUMPY else 'the standard library'}", f"{called}.{name}"), each
 
 
-def _same(there: list[object], before: list[object]) -> bool:
+def _same(there: Sequence[object], before: Sequence[object]) -> bool:
     with suppress(Exception):  # of what isn't equal or unequal, such as arrays
         return there == before
     return False
 
 
 def _put(holder: Any, name: str, value: object) -> None:
-    if value is not ABSENT:
+    if holder is MODULES:
+        MODULES.pop(name, None) if value is ABSENT else MODULES.update({name: value})
+    elif value is not ABSENT:
         setattr(holder, name, value)
     elif name in vars(holder):
         delattr(holder, name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.adapt.selection import SelectionError, importing
+from conformance.adapt.selection import SelectionError, bring_in
 from conformance.spec import files
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def _verify_library() -> None:
     if find_spec("matplotlib") is None:
         message = "matplotlib must be installed, got nothing (pip install matplotlib)"
         raise PictureError(message)
-    with importing("matplotlib"):
-        import matplotlib.figure  # noqa: F401
+    bring_in("matplotlib.figure")
 
 
 def _rendered(figure: "Figure", suffix: str) -> bytes:

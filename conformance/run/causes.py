@@ -157,13 +157,14 @@ def told(pair: Pair | None) -> str:
     """Return in words which call changes the answer to which."""
     if pair is None:
         return "the answer to the same call changes with what was called before; which earlier call does it was not found"
-    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_of(pair)}{_differing(pair)}"
+    return f"the answer to {reproduction.words(pair.call)} changes after {earlier(pair)}{_differing(pair)}"
 
 
-def _of(pair: Pair) -> str:
-    """Return in words whose the earlier call is, where it is that of another implementation."""
+def earlier(pair: Pair) -> str:
+    """Return the earlier call in words, and whose it is where it is that of another implementation."""
     whose = pair.earlier.task.descriptor
-    return "" if whose.index == pair.call.task.descriptor.index else f" of {whose.label}"
+    other = "" if whose.index == pair.call.task.descriptor.index else f" of another implementation, {whose.label}"
+    return f"{reproduction.words(pair.earlier)}{other}"
 
 
 def _differing(pair: Pair) -> str:

@@ -3,7 +3,6 @@
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.frameworks import FRAMEWORKS
-from conformance.adapt.selection import SelectionError, importing
+from conformance.adapt.selection import SelectionError, bring_in
 from conformance.show import bench
 
 Call = Callable[[], object]
@@ -117,6 +116,5 @@ def backend(name: str) -> Backend:
     if find_spec(name) is None:
         message = f"backend must be installed, got {name!r} (pip install '.[{name}]' from a checkout)"
         raise SelectionError(message)
-    with importing(name):
-        import_module(name)
+    bring_in(name)
     return BACKENDS[name]()

@@ -3,12 +3,15 @@
 import contextlib
 import errno
 import os
+import select
 import shutil
 import tempfile
 from pathlib import Path
 
 #: So many letters of a name stand in that of the temporary file beside it, which must not be too long where the name isn't.
 SHOWN = 48
+#: What is no regular file and was verified, by device and number: open until it is written into, since closing a pipe ends its reader.
+OPENED: dict[tuple[int, int], int] = {}
 
 
 class OutputError(Exception):
@@ -25,7 +28,7 @@ def write(path: Path, content: str | bytes) -> None:
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         if _special(path):
-            with os.fdopen(_opened(path), "wb") as stream:
+            with os.fdopen(OPENED.pop(_identity(path)), "wb") as stream:
                 stream.write(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
@@ -52,19 +55,34 @@ def _replace(real: Path, data: bytes) -> None:
         raise
 
 
-def _opened(path: Path) -> int:
-    """Return what is no file, open for writing, or raise ``OutputError`` where it is a pipe that nobody reads, and would never be."""
-    if not path.is_fifo():
-        return os.open(path, os.O_WRONLY)
+def _open(path: Path) -> None:
+    """Open what is no regular file for writing, or raise ``OutputError`` where that can't be, as a pipe that nobody reads."""
+    identity = _identity(path)
+    if identity in OPENED and _read(OPENED[identity]):
+        return
+    with contextlib.suppress(KeyError):
+        os.close(OPENED.pop(identity))
     try:
         opened = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
-        if error.errno != errno.ENXIO:
-            raise
-        message = f"pipe must have a reader, got none: {str(path)!r}"
+        alone = path.is_fifo() and error.errno == errno.ENXIO
+        rule = "pipe must have a reader, got none:" if alone else f"file must be one that can be written to ({error.strerror}), got"
+        message = f"{rule} {str(path)!r}"
         raise OutputError(message) from error
     os.set_blocking(opened, True)
-    return opened
+    OPENED[identity] = opened
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _read(opened: int) -> bool:
+    """Whether what is open still has a reader, where it needs one."""
+    waiting = select.poll()
+    waiting.register(opened, 0)
+    return not waiting.poll(0)
 
 
 def _special(path: Path) -> bool:
@@ -73,7 +91,10 @@ def _special(path: Path) -> bool:
 
 
 def verify(path: Path) -> None:
-    """Raise ``OutputError`` where no file can be: its folder doesn't exist or can't be written to, or it is a folder itself."""
+    """Raise ``OutputError`` where no file can be: its folder doesn't exist or can't be written to, or it is a folder itself.
+
+    What is there and no regular file (a pipe, a device) is open from now on until it is written into.
+    """
     if path.is_dir():
         message = f"file must not be a folder, got {str(path)!r}"
         raise OutputError(message)
@@ -85,7 +106,9 @@ def verify(path: Path) -> None:
     if not folder.is_dir():
         message = f"folder of the file must exist, got {str(folder if path.is_symlink() else path.parent)!r}"
         raise OutputError(message)
-    if not _special(path):
+    if _special(path):
+        _open(path)
+    else:
         make_ready(folder)
 
 

@@ -41,6 +41,8 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                     "an_exception_of_a_later_start_is_told_where_the_working_folder_is_gone_too",
                     "a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobody",
                     "why_a_worker_starts_no_more_is_told_to_the_end",
+                    "a_target_of_which_every_second_start_fails_is_judged_in_whatever_order_they_come",
+                    "a_start_that_fails_and_is_tried_again_is_told",
                     "a_target_that_never_starts_is_refused",
                 )
             },
@@ -87,10 +89,12 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "Where `--report` can't be written is told before anything is judged; where that fails later, the verdict is on the screen.",
+            "A place where `--report` can't be written is told first; where that fails later, the verdict is told, and its status is kept.",
             {
                 "nothing_lost": (
                     "a_report_that_cannot_be_written_is_told_before_anything_is_judged",
+                    "what_cannot_be_written_into_in_place_of_a_report_is_told_before_anything_is_judged",
+                    "a_pipe_in_place_of_a_report_is_written_into_for_whoever_reads_it_when_the_run_begins",
                     "a_report_that_cannot_be_written_any_more_loses_no_verdict",
                 ),
                 "files": (
@@ -170,6 +174,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                 "left_behind": (
                     "what_a_call_leaves_is_seen_whether_it_returns_or_raises",
                     "a_builtin_that_a_call_replaces_is_told_by_name",
+                    "code_that_fails_for_what_it_replaced_itself_is_wrong_and_its_declaration_is_not_blamed",
                     "a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told",
                 ),
                 "library": ("what_is_replaced_is_told_and_put_back", "a_name_of_numpy_that_is_replaced_is_told_and_put_back"),
@@ -293,7 +298,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {
                 "nothing_lost": (
                     "what_becomes_of_a_call_that_no_check_judges_is_told",
-                    "a_predicate_that_ends_its_worker_once_is_told",
+                    "what_becomes_of_a_predicate_that_no_check_judges_is_told",
                 )
             },
         ),
@@ -468,6 +473,10 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                 "pytest_plugin": ("every_target_that_can_not_be_judged_is_told",),
                 "compare": ("a_scheme_that_refuses_a_length_says_why",),
             },
+        ),
+        (
+            "A library that raises, exits or ends the process while a command imports it is named, before anything is measured.",
+            {"compare": ("a_library_that_cannot_be_imported_is_named_before_anything_is_measured",)},
         ),
         (
             "What can't be written is told first, and a disk that is full later loses nothing that was found.",
