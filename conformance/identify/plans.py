@@ -29,6 +29,8 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("q", "k", "cos", "sin"): "apply",
     ("x", "waves"): "apply",
     ("q", "k", "waves"): "apply",
+    ("x", "angles"): "apply",
+    ("q", "k", "angles"): "apply",
     ("x", "height", "across"): "image",
     ("height", "across"): "image",
     ("side",): "image",
@@ -96,9 +98,6 @@ OTHERWISE: Mapping[str, str] = {
 #: What may be left out where code has a default for it.
 HANDED_ON = frozenset(" ".join(names for names in OTHERWISE if set(names.split()) & {"mask", "dtype"}).split())
 
-#: What code that turns vectors may call the angles of the tokens.
-ANGLES = {"freqs"}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -124,8 +123,8 @@ class Plan:
 
     @property
     def given_tables(self) -> bool:
-        """Whether cosines and sines are given."""
-        return bool({"cos", "waves"} & set(self.probed))
+        """Whether cosines and sines are given, or the angles of which they are."""
+        return bool({"cos", "waves", "angles"} & set(self.probed))
 
     @property
     def kind(self) -> str | None:
@@ -203,7 +202,7 @@ def otherwise(signature: Signature) -> str:
     arguments = (*signature.positional, *signature.keywords)
     names = {argument.name for argument in arguments if argument.required or argument.name not in HANDED_ON}
     if any({"x", "q"} & set(roles(name)) for name in names):
-        names -= ANGLES
+        names = {name for name in names if "angles" not in roles(name)}
     return "; ".join(told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split()))
 
 
