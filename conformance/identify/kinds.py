@@ -107,9 +107,9 @@ def _several(probe: Probe) -> Identity | None:
 
 def _image(probe: Probe) -> Identity:
     """Return what a function is that takes the sides of an image, with its tokens or without."""
-    identity = grids.found(probe) if probe.takes("x") else additive.sided(probe)
+    identity = grids.found(probe) if {"x", "q"} & set(probe.plan.probed) else additive.sided(probe)
     if identity is None:
-        message = "the result isn't that of an encoding of rows and columns"
+        message = "no encoding of rows and columns that is known gives the result"
         raise Refused(message)
     return identity
 
