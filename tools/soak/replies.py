@@ -52,7 +52,7 @@ READY = {
     "implementations": [OFFERED, {**OFFERED, "label": "other", "restrictions": {}}],
 }
 ARGUMENT = {"name": "x", "required": True, "default": None}
-FUNCTION = {"label": "f", "framework": "numpy", "declared": [OPERATION, {"layout": "half"}], "any_positional": False, "any_keyword": True}
+FUNCTION = {"label": "f", "framework": "numpy", "declared": [OPERATION, {"layout": "half"}], "any_positional": False, "any_keyword": True, "training": False}
 OFFERED_FUNCTION = {**FUNCTION, "positional": [ARGUMENT] * 2, "keywords": [ARGUMENT]}
 FUNCTIONS = {"status": "ready", "alone": True, **ABOUT, "functions": [OFFERED_FUNCTION]}
 EACH = {"call": 7, "left": ["the environment"], "reached": ["imports refimpl"], "sought": []}
