@@ -2,6 +2,8 @@
 
 # ruff: noqa: ANN001, ANN201, FBT002  code as people write it has no annotations
 
+import math
+
 import numpy as np
 
 
@@ -235,3 +237,71 @@ def learned_of_the_share(seq_length, least=512):
     places = np.arange(seq_length)
     back = np.log1p(0.1 * np.maximum(places[:, None] - places, 0)) / np.log1p(0.1 * np.maximum(places, least))[:, None]
     return np.tanh(back * np.array([3.0, -2.0])[:, None, None]) + 0.1 * back
+
+
+def as_given(x, turned):
+    return x * np.cos(turned) + half(x) * np.sin(turned)
+
+
+def by_angles_of_tokens_first(t, freqs):
+    """Turn (token, batch, head, head_dim) by angles of shape (token, 1, 1, dim), as Megatron-LM does."""
+    assert freqs.shape == (t.shape[0], 1, 1, t.shape[-1])
+    return as_given(t, freqs)
+
+
+def by_angles_of_pairs(x, freqs):
+    return as_given(x, np.concatenate([freqs, freqs], axis=-1))
+
+
+def by_tables_of_four_axes(q, k, cos, sin):
+    """Turn (token, batch, head, head_dim) by tables of shape (token, 1, 1, dim)."""
+    assert cos.shape == (q.shape[0], 1, 1, q.shape[-1])
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def base_by_farthest(x, position_ids, scaling=2.0, max_pos=2048):
+    """Turn by a base that rises with the last position, as InternLM does."""
+    width, length = x.shape[-1], int(position_ids.max()) + 1
+    grown = max(1.0, scaling * length / max_pos - (scaling - 1)) ** (width / (width - 2))
+    return as_given(x, np.concatenate([angles(position_ids, width, 10_000.0 * grown)] * 2, axis=-1))
+
+
+def waves_from_one(positions, dim):
+    turned = np.asarray(positions)[:, None] * 10_000.0 ** (-2 * np.arange(1, dim // 2 + 1) / dim)
+    return np.concatenate([np.sin(turned), np.cos(turned)], axis=-1)
+
+
+def waves_to_both_ends(positions, dim):
+    """Return waves from 1 to 1 / 10000, both included: with one pair that divides by 0."""
+    pairs = dim // 2
+    turned = np.asarray(positions)[:, None] * np.exp(-np.arange(pairs) * (math.log(1e4) / (pairs - 1)))
+    return np.concatenate([np.sin(turned), np.cos(turned)], axis=-1)
+
+
+def log_below_the_diagonal(bias_p, bias_a, seq_len):
+    back = np.tril(np.arange(seq_len)[:, None] - np.arange(seq_len))
+    return -bias_p[:, None, None] * np.log(1 + bias_a[:, None, None] * back)
+
+
+LOGARITHMS = np.array([math.log(place, 2048) if place > 2048 else 1.0 for place in range(1, 32_768)])
+
+
+def from_a_list_of_logarithms(positions):
+    return LOGARITHMS[positions]
+
+
+def column_first(q, k, height, width):
+    """Turn by columns, then rows, as Segment Anything 2 does."""
+    row, column = np.divmod(np.arange(height * width), width)
+    waves = np.exp(1j * np.concatenate([angles(column, q.shape[-1] // 2), angles(row, q.shape[-1] // 2)], axis=-1))
+    turned = ((x[..., 0::2] + 1j * x[..., 1::2]) * waves for x in (q, k))
+    return tuple(np.stack([x.real, x.imag], axis=-1).reshape(q.shape) for x in turned)
+
+
+def of_a_video(x, frames, height, width):
+    assert x.shape[-2] == frames * height * width
+    return x
+
+
+def rows_of_caches(q, k, cos, sin, position_ids):
+    return tuple(x * cos[position_ids][:, None] + half(x) * sin[position_ids][:, None] for x in (q, k))

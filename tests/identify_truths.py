@@ -175,8 +175,8 @@ def usual_frequencies(dim=64, theta=10_000.0):
     return frequencies(dim, theta)
 
 
-def by_angles(x, freqs):
-    return neighbours(x, freqs[..., None])
+def by_angles(x, phases):
+    return neighbours(x, phases[..., None])
 
 
 def fused(qkv, cos, sin):

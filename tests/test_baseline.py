@@ -215,6 +215,16 @@ def test_wrong_usage_is_said_in_one_line(options: list[str], words: str, capsys:
     assert words in capsys.readouterr().err
 
 
+def test_the_file_that_is_there_is_named_where_a_missing_one_has_a_name_like_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "deviations.yaml"
+    there.write_text("format: 1\ndeviations: []\n", encoding="utf-8")
+
+    assert main(["check", str(RIGHT), "--baseline", str(tmp_path / "deviation.yaml")]) == 2
+    assert f"got none (did you mean {there}?)" in capsys.readouterr().err
+
+
 def test_implementations_of_one_label_in_two_targets_are_refused_after_both_were_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

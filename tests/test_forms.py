@@ -120,6 +120,11 @@ def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, 
             "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes=",
         ),
         (
+            "'rope.rotate', lambda x, positions, base: by_position(x.swapaxes(1, 2), positions, base), **HALF",
+            "takes its tokens before its heads, (batch, token, head, ...), and returns them after these",
+            "don't swap axes 1 and 2 of what it is given, or swap those of what it returns too and declare axes=",
+        ),
+        (
             "'rope.rotate_query_key', lambda q, k, m, n, base: (by_position(k, n, base), by_position(q, m, base)), **HALF",
             "returns the keys before the queries",
             "return the queries first, then the keys",

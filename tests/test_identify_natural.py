@@ -41,7 +41,10 @@ screen = functools.partial(screen_of, identify_natural)
         ("over_a_mask", {"operation": "alibi.bias", "form": "column"}),
         ("from_an_offset", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
         ("by_timescales", {"operation": "sinusoidal.add", "base": 1e4, "spacing": "endpoint"}),
-        ("pairs_from_one", {"operation": "position_interpolation.rotate", "base": 1e4, "factor": 1.33352143}),
+        ("by_tables_of_tokens_first", {"operation": "rope.apply", "layout": "half"}),
+        ("by_tables_of_four_axes", {"operation": "rope.apply", "layout": "half"}),
+        ("base_by_farthest", {"operation": "dynamic_ntk.rotate", "base": 1e4, "factor": 2.0, "original_length": 2048}),
+        ("from_a_list_of_logarithms", {"operation": "temperature.log_scale", "original_length": 2048}),
         ("by_half_the_slope", {"operation": "yarn.rotate", "slope": 0.05, "attention_factor": None}),
         ("by_a_multiple", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0247665}),
         ("by_a_multiple_of_one", {"operation": "yarn.rotate", "slope": 0.1, "attention_factor": None, "mscale": None}),
@@ -68,6 +71,9 @@ def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_co
         ("scaled_tables", "yarn.rotate", "factor 40, original_length 4096"),
         ("below_the_diagonal", "kerple.bias", "form log"),
         ("after_a_padding_row", "sinusoidal.encode", "added to x: base 10000, spacing endpoint"),
+        ("by_angles_of_tokens_first", "rope.apply", "turns pairs by the angles that it is given"),
+        ("by_angles_of_pairs", "rope.apply", "turns pairs by the angles that it is given"),
+        ("log_below_the_diagonal", "kerple.bias", "form log"),
         ("row_of_each_offset", "relative_bias.bias", "a number for every offset up to 16, clipped"),
     ],
 )
@@ -104,9 +110,16 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("cosine_before_sine", "no known scheme: base 10000, spacing paper"),
         ("cosine_before_sine", "layout           interleaved_cosine_first certain"),
         ("square_waves", "no known scheme: rows that are no sines and cosines"),
-        ("pairs_from_one", "base             10000                  certain; changes factor too, by no known rule"),
+        ("pairs_from_one", "rope.rotate: base 10000"),
+        ("pairs_from_one", "base             10000                  certain; follows its argument"),
+        ("pairs_from_one", "its pairs are counted from 1: each has the frequency of the next one, the first that of the second"),
+        ("waves_from_one", "sinusoidal.encode: base 10000, spacing paper"),
+        ("waves_from_one", "its pairs are counted from 1: each has the frequency of the next one"),
+        ("waves_to_both_ends", "sinusoidal.encode: base 10000, spacing endpoint"),
+        ("by_angles_of_tokens_first", "x (token, batch, head, dim), tables tiled"),
+        ("by_angles_of_pairs", "write a function of x, positions and base that makes the angles"),
+        ("log_below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them"),
         ("last_of_a_length", "called as f(q, k, length) in float32, x (batch, head, token, dim), with length 1"),
-        ("by_tables_of_tokens_first", "pairs turn, but not by the cosines and sines of their tokens, where these are given as"),
         ("further_is_more", "up to an offset of 131 it is alibi.bias (form row), with the sign turned: further away is more, from 132"),
         ("further_keys_are_alike", "no known scheme: a bias that isn't a function of the offset between key and query: at position 1000"),
         ("further_keys_are_alike", "between the first positions it is alibi.bias (form row), with the sign turned: further away is more,"),
@@ -125,6 +138,35 @@ def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_pa
 
     with pytest.raises(TargetError, match=r"say how it is called with --call, as in --call 'f\(x, positions\)'"):
         list(identify(f"{path}:numbers_of_heads"))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("column_first", {}, "no encoding of rows and columns that is known gives the result"),
+        ("of_a_video", {}, r"or call='f\(x, frames, height, width\)' for a video"),
+        ("rows_of_caches", {}, r"write an adapter with call='f\(q, k, cos_cache, sin_cache, position_ids\)'"),
+        ("waves_to_both_ends", {"dim": 2}, "ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_is_refused_is_told_what_was_seen_and_what_to_write(
+    name: str, given: dict[str, int], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "natural.py"
+    path.write_bytes(Path(identify_natural.__file__).read_bytes())
+
+    with pytest.raises(TargetError, match=words):
+        list(identify(f"{path}:{name}", given=given))
+
+
+def test_a_module_in_train_mode_whose_answers_differ_is_told_to_be_put_out_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "trained.py"
+    path.write_text("import torch\nmodule = torch.nn.Dropout(0.5)\n", encoding="utf-8")
+
+    (seen,) = identify(f"{path}:module", check=False)
+
+    assert "the module is in train mode, where dropout draws numbers: call .eval() on it" in seen.faults
 
 
 def test_frequencies_that_a_function_is_given_are_told_to_be_made_from_a_width_and_a_base(tmp_path: Path) -> None:

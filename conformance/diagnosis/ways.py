@@ -39,7 +39,7 @@ def ways(operation: Operation) -> Iterator[Way]:
     if any("[batch]" in operation.arrays[name] for name in _on_axes(operation)):
         yield AXIS_FIRST_EACH
     if any(_swapped(axes) is not None for axes in operation.arrays.values()):
-        yield TOKENS_FIRST
+        yield from (TOKENS_FIRST, ARRAYS_SWAPPED)
     if any(_swapped(axes) is not None for axes in operation.results.values()):
         yield RESULTS_SWAPPED
     if operation.results.keys() == {"query", "key"}:
@@ -168,6 +168,13 @@ RESULTS_SWAPPED = Way(
     "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes='batch token head head_dim'",
     lambda _, arrays: arrays,
     lambda operation, _, results: _with_swapped(operation.results, results),
+)
+ARRAYS_SWAPPED = Way(
+    "arrays-tokens-first",
+    "takes its tokens before its heads, (batch, token, head, ...), and returns them after these",
+    "don't swap axes 1 and 2 of what it is given, or swap those of what it returns too and declare axes='batch token head head_dim'",
+    lambda operation, arrays: _with_swapped(operation.arrays, arrays),
+    lambda _, __, results: results,
 )
 KEYS_FIRST = Way(
     "results-keys-first",

@@ -27,6 +27,8 @@ FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
 MORE = "whether its answers depend on more than the call"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
+#: What to do where a module may draw numbers because it is trained.
+DRAWN = "the module is in train mode, where dropout draws numbers: call .eval() on it"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
 OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object", "Tensor' and '", "ArrayImpl")}
 NONE = ", got None"
@@ -118,7 +120,8 @@ def _steadied(strangers: Strangers, told: Told) -> Told:
     elif found.identity is not None:
         found = replace(found, identity=in_these_calls(found.identity))
     refuted = told.checked if told.checked is not None and told.checked.refuted else None
-    faults = (*told.faults, str(changing))
+    drawn = (DRAWN,) if changing.what == FROM_CALL_TO_CALL and found.signature.training else ()
+    faults = (*told.faults, str(changing), *drawn)
     return replace(told, found=replace(found, broken=None), faults=faults, settings=(), text=None, checked=refuted, changing=True)
 
 

@@ -50,6 +50,7 @@ class Signature:
     any_positional: bool
     any_keyword: bool
     declared: tuple[str, Mapping[str, object]] | None = None
+    training: bool = False
 
 
 class Refused(Exception):  # noqa: N818  an answer, not an error
@@ -198,6 +199,6 @@ def _words(outcome: Outcome) -> str:
 def signature(index: int, described: Mapping[str, Any]) -> Signature:
     """Return what the worker says of a function."""
     positional, keywords = (tuple(Argument(**item) for item in described[kind]) for kind in ("positional", "keywords"))
-    plain = {name: described[name] for name in ("label", "framework", "any_positional", "any_keyword")}
+    plain = {name: described[name] for name in ("label", "framework", "training", "any_positional", "any_keyword")}
     declared = None if described["declared"] is None else tuple(described["declared"])
     return Signature(index=index, positional=positional, keywords=keywords, declared=declared, **plain)

@@ -324,7 +324,10 @@ class _Turning:
         return self.declaration.call({**given, "offset": f"int({positions}[0])"})
 
     def _rows(self, table: str, x: str) -> str:
-        """Return a table, once for each row of the batch where it is wanted so."""
+        """Return a table, once for each row of the batch, or with axes of length 1, where it is wanted so."""
+        if "one" in self.view.form:
+            axes = ", ".join(":" if axis == "token" else "None" for axis in self.view.form.split())
+            return f"{f'({table})' if ' + ' in table else table}[{axes}]"
         return f"xp.stack([{table}] * {x}.shape[0])" if self.view.form == "row token" else table
 
     def _places(self, positions: str, x: str) -> str:

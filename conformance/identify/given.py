@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.identify.biases import Bias, aligned, far_off, held
+from conformance.identify.biases import LEVEL, Bias, aligned, far_off, held
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -24,7 +24,13 @@ def identify(probe: Probe) -> Identity:
     arrays = constrained(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
     bias = aligned(Bias(probe, learned={name: arrays[name] for name in learned}))
     value = bias(*(arrays[name] for name in PLACES))
-    found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings, {"num_heads": len(value)})
+    allowed, told = TOLERANCE * np.abs(value).max(), {"num_heads": len(value)}
+    found = giving(candidates, arrays, value, allowed, probe.settings, told)
+    later = PLACES["key_positions"] > PLACES["query_positions"][:, None]
+    if found is None and not value[:, later].any() and value.any():
+        past = giving(candidates, arrays, value, np.where(later, np.inf, allowed), probe.settings, told)
+        if past is not None:
+            return Identity(None, past.words, past.parameters, (LEVEL,), past.notes, bias, values_of=past.operation.name)
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
         return Identity(None, f"a function of {', '.join(probe.plan.arrays)}, but not {names}")

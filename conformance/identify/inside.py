@@ -48,7 +48,8 @@ class Stranger:
         """Return what its signature says, and what an adapter declares it to be, for who compares that with what was found."""
         known = self.declared
         declared = None if known is None else [known.operation, targets.plain_restrictions(known.restrictions)]
-        return {"label": self.label, "framework": self.name, "declared": declared, **_signature(self.function)}
+        training = attribute(self.function, "training") is True
+        return {"label": self.label, "framework": self.name, "declared": declared, "training": training, **_signature(self.function)}
 
     def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray], foreign: AbstractContextManager[object]) -> Answer:
         """Return what it returns, as a flat list of arrays; it is called inside of a context."""

@@ -27,6 +27,10 @@ ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside other
 #: Said of code that takes cosines and sines, and reads others than those of a token for it.
 UNAPPLIED = "pairs turn, but not by the cosines and sines of their tokens, where these are given as (token, pair) or (token, dim)"
 OTHER_TABLES = "what it does with tables of other axes: write a function of x, cos and sin that gives it such"
+OF_ANGLES = (
+    "an adapter: tables may be longer than 1, which angles can't say; write a function of x, positions and base that makes the angles "
+    "and hands them on, and identify that"
+)
 #: How near a sum must come to what it is taken for.
 SAME = 1e-5
 #: What x is multiplied by where nothing of it is in the result.
@@ -103,9 +107,9 @@ def _several(probe: Probe) -> Identity | None:
 
 def _image(probe: Probe) -> Identity:
     """Return what a function is that takes the sides of an image, with its tokens or without."""
-    identity = grids.found(probe) if probe.takes("x") else additive.sided(probe)
+    identity = grids.found(probe) if {"x", "q"} & set(probe.plan.probed) else additive.sided(probe)
     if identity is None:
-        message = "the result isn't that of an encoding of rows and columns"
+        message = "no encoding of rows and columns that is known gives the result"
         raise Refused(message)
     return identity
 
@@ -332,7 +336,7 @@ def _apply(probe: Probe) -> Identity:
     """Return how cosines and sines that are given are applied."""
     found = turns.opened(probe)
     identity = rotary.identify(found)
-    for tables in turns.TABLES if identity.operation is None and probe.takes("cos") else ():
+    for tables in turns.TABLES if identity.operation is None and not probe.takes("waves") else ():
         with contextlib.suppress(Refused):
             again = rotary.identify(replace(found, tables=tables))
             if again.operation is not None:
@@ -345,6 +349,8 @@ def _apply(probe: Probe) -> Identity:
     if operation is None:
         return replace(identity, operation=None)
     shown = {name: seen for name, seen in identity.parameters.items() if name in ("layout", "direction")}
+    if probe.takes("angles"):
+        return Identity(None, "turns pairs by the angles that it is given", shown, unseen=(OF_ANGLES,), view=found, values_of=operation)
     return Identity(operation, "turns pairs by the cosines and sines that it is given", shown, view=found)
 
 

@@ -2,16 +2,18 @@
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from conformance.diagnosis.search import digits
 from conformance.identify.asking import Refused
 from conformance.identify.findings import UNSET, Confidence, Seen
 from conformance.identify.probe import Probe, others
-from conformance.identify.rules import CHOSEN, Fit, Rule, Values, identified, of_any
+from conformance.identify.rules import CHOSEN, ODD, Fit, Rule, Values, identified, of_any
 from conformance.spec.choices import obeys
 from refimpl.spec import Operation
 
@@ -20,6 +22,8 @@ STEP = 2.0**-23
 #: What frequencies are off by that were rounded to a half format.
 HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
 #: How operations are asked: for pairs half a row apart that turn forward.
+#: Said of frequencies that are those of the pairs after them.
+FROM_ONE = "its pairs are counted from 1: each has the frequency of the next one, the first that of the second"
 #: How many pairs turn, where the others have frequency 0.
 TURNED = "turned_pairs"
 READ: Mapping[str, tuple[object, ...]] = {"layout": ("half", "halves"), "direction": ("positive",), "scale": (1.0,), **CHOSEN}
@@ -122,13 +126,39 @@ def rule(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Value
         found, said = _ruled(ladders, candidates, {**told, TURNED: turned}, asked)
         shown = {name: Seen(value) for name, value in (("head_dim", told["head_dim"]), (TURNED, turned))}
         return found and replace(found, parameters={**found.parameters, **shown}), said
-    return _ruled(ladders, candidates, told, asked)
+    return _from_one(ladders, candidates, told, asked) or _ruled(ladders, candidates, told, asked)
+
+
+def _from_one(
+    ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values
+) -> tuple[Fit, tuple[str, ...]] | None:
+    """Return the operation of which each pair has the frequency of the next one, where its numbers are round."""
+    if not all(map(_next_ones, ladders)):
+        return None
+    before = [replace(one, theta=one.theta / one.theta[0], error=one.error + one.error[0]) for one in ladders]
+    found, said = _ruled(before, candidates, told, asked)
+    written = found is not None and all(digits(one.value) < ODD for one in found.parameters.values() if isinstance(one.value, float))
+    return (found, (*said, FROM_ONE)) if found is not None and written else None
+
+
+def _next_ones(ladder: Ladder) -> bool:
+    """Whether frequencies fall by one ratio, which the first one is too, so that the one before it would be 1."""
+    steps, logarithms = 1 + np.arange(ladder.theta.size), np.log(ladder.theta)
+    even = np.abs(logarithms - steps * logarithms[0]) <= 8 * (ladder.error + steps * (ladder.error[0] + STEP))
+    return steps.size > 1 and bool(np.all(even)) and bool(logarithms[0] < -8 * ladder.error[0])
+
+
+def _simplest(candidates: Sequence[Operation]) -> Operation:
+    return min(candidates, key=lambda operation: len(operation.parameters))
 
 
 def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> tuple[Fit | None, tuple[str, ...]]:
-    simplest = min(candidates, key=lambda operation: len(operation.parameters))
-    fast = identified(rules([ladder.only(slice(2)) for ladder in ladders], [simplest], told), asked)
-    near = {} if fast is None else {name: one.value for name, one in fast.parameters.items() if one.confidence is Confidence.CERTAIN}
+    simplest = _simplest(candidates)
+    shortest = min(ladders, key=lambda ladder: ladder.settings.get("length", math.inf))
+    calls = [ladders, [shortest]] if len(ladders) > 1 else [ladders]  # frequencies that follow the length are usual in a short sequence
+    fast = (identified(rules([ladder.only(slice(2)) for ladder in each], [simplest], told), asked) for each in calls)
+    certain = next(filter(None, fast), None)
+    near = {} if certain is None else {name: one.value for name, one in certain.parameters.items() if one.confidence is Confidence.CERTAIN}
     found = identified(rules(ladders, candidates, told), asked, near) or _of_whole_wavelengths(ladders, candidates, told, asked)
     if found is not None:
         return found, ()

@@ -29,7 +29,10 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("q", "k", "cos", "sin"): "apply",
     ("x", "waves"): "apply",
     ("q", "k", "waves"): "apply",
+    ("x", "angles"): "apply",
+    ("q", "k", "angles"): "apply",
     ("x", "height", "across"): "image",
+    ("q", "k", "height", "across"): "image",
     ("height", "across"): "image",
     ("side",): "image",
     ("x", "positions", "short_factors", "long_factors"): "rotary",
@@ -83,8 +86,9 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
 OTHERWISE: Mapping[str, str] = {
     "qkv mixed_qkv qkv_states fused_qkv packed_qkv": "queries, keys and values in one array aren't tried: write a function that takes x, "
     "puts x, x, x where they stand in that array, and returns the first of the three",
-    "height width grid_h grid_w grid_height grid_width": "of the sides of a grid only the height and the width, "
-    "beside vectors or a width, are tried: write an adapter with call='f(x, height, width)' and positions='grid'",
+    "height width grid_h grid_w grid_height grid_width frames num_frames grid_t": "of the sides of a grid only the height and the width, "
+    "beside vectors or a width, are tried: write an adapter with positions='grid' and call='f(x, height, width)', "
+    "or call='f(x, frames, height, width)' for a video",
     "sections mrope_section mrope_sections": "write a function of x, positions and sections whose positions are ([batch], token, axis) "
     "or (axis, [batch], token)",
     "attention_mask attn_mask mask padding_mask key_padding_mask": "masks aren't tried: write a function that makes a mask which hides "
@@ -93,11 +97,13 @@ OTHERWISE: Mapping[str, str] = {
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
+#: What code can do that takes the rows of its tokens from tables of all positions.
+CACHES = (
+    "tables of all positions with the row of each token aren't tried: write an adapter with "
+    "call='f(q, k, cos_cache, sin_cache, position_ids)'"
+)
 #: What may be left out where code has a default for it.
 HANDED_ON = frozenset(" ".join(names for names in OTHERWISE if set(names.split()) & {"mask", "dtype"}).split())
-
-#: What code that turns vectors may call the angles of the tokens.
-ANGLES = {"freqs"}
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,8 @@ class Plan:
 
     @property
     def given_tables(self) -> bool:
-        """Whether cosines and sines are given."""
-        return bool({"cos", "waves"} & set(self.probed))
+        """Whether cosines and sines are given, or the angles of which they are."""
+        return bool({"cos", "waves", "angles"} & set(self.probed))
 
     @property
     def kind(self) -> str | None:
@@ -203,8 +209,10 @@ def otherwise(signature: Signature) -> str:
     arguments = (*signature.positional, *signature.keywords)
     names = {argument.name for argument in arguments if argument.required or argument.name not in HANDED_ON}
     if any({"x", "q"} & set(roles(name)) for name in names):
-        names -= ANGLES
-    return "; ".join(told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split()))
+        names = {name for name in names if "angles" not in roles(name)}
+    known = [told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split())]
+    asked = {role for argument in arguments if argument.required for role in roles(argument.name)}
+    return "; ".join([*known, *([CACHES] if {"cos", "sin", "positions"} <= asked else [])])
 
 
 def contract(operation: str) -> Plan:

@@ -24,7 +24,7 @@ BASE = 10_000.0
 SWITCH = 64
 AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWITCH, "length": SWITCH + 1})
 #: Lengths within and beyond those of training, where frequencies may follow them.
-LONGER = tuple({"length": length} for length in (1, 10_000, 100_000, 1_000_000))
+LONGER = tuple({"length": length} for length in (1, 1_000, 10_000, 100_000, 1_000_000))
 #: How wrong the growth of pairs may be.
 NOISE = 2e-5
 #: How many channels turn, where not all do.

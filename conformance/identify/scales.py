@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from conformance.identify import reach
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 
 TOLERANCE = 4e-6
-FEW, APART = np.arange(5), np.array([0, 300_000])
+FEW, FAR = np.arange(5), 300_000
 #: Where a step may begin, or a length may end, and the position before it.
 PLACES = np.unique([[0, end - 1, end] for power in range(20) for end in (1 << power, 3 << power)])
 
@@ -54,11 +55,13 @@ def identify(probe: Probe) -> Identity | None:
     scale = _opened(probe)
     if scale is None:
         return None
-    value, candidates = scale(PLACES), taking("positions", axes=["[batch] token"])
+    within = PLACES[_last(scale) >= PLACES]
+    value, candidates = scale(within), taking("positions", axes=["[batch] token"])
     if np.all(value == value[0]):
         return Identity(None, f"the same number for each position: {value[0]:.6g}", view=scale)
-    end = _first_end(scale, value)
+    end = _first_end(scale, within, value)
     places = np.unique([*PLACES, *(count * size - 1 + step for count in (2, 3, 5) for size in (end, end + 1) for step in (0, 1))])
+    places = places[places <= within[-1]]
     seen = scale(places)
     for told in ({"floor_scale": end + shift, "shift": shift, "original_length": end} for shift in (0, 1)):
         found = giving(candidates, {"positions": places}, seen, TOLERANCE * np.abs(seen), probe.settings, told)
@@ -66,15 +69,21 @@ def identify(probe: Probe) -> Identity | None:
             shown = {name: Seen(number) for name, number in told.items() if name in found.operation.parameters}
             what = ", ".join(filter(None, [*(f"{name} {seen.value}" for name, seen in shown.items()), found.words]))
             return Identity(found.operation.name, what, {**shown, **found.parameters}, (), found.notes, scale)
-    chosen = [0, 1, *np.searchsorted(PLACES, [4_096, 65_536, 524_288])]
-    listed = ", ".join(f"{value[index]:.6g} at {PLACES[index]}" for index in chosen)
+    chosen = [0, 1, *(int(np.searchsorted(within, place)) for place in (4_096, 65_536, 524_288) if place <= within[-1])]
+    listed = ", ".join(f"{value[index]:.6g} at {within[index]}" for index in chosen)
     return Identity(None, f"one number for each position, which queries may be multiplied by: {listed}", view=scale)
 
 
-def _first_end(scale: Scale, value: np.ndarray) -> int:
+def _last(scale: Scale) -> int:
+    """Return the last position that is taken, of those that are asked for."""
+    last = reach.last(scale.reach)
+    return int(PLACES[-1]) if last is None else last
+
+
+def _first_end(scale: Scale, places: np.ndarray, value: np.ndarray) -> int:
     """Return the first position whose number is another than that of position 0."""
     after = int(np.argmax(value != value[0]))
-    low, high = int(PLACES[after - 1]), int(PLACES[after])
+    low, high = int(places[after - 1]), int(places[after])
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if scale(np.array([0, middle]))[1] != value[0] else (middle, high)
@@ -88,6 +97,7 @@ def _opened(probe: Probe) -> Scale | None:
         except Refused:
             continue
         alone = replace(scale, consecutive=True)
-        counts = not np.allclose(scale(APART), alone(APART))
+        apart = np.array([0, min(FAR, _last(scale))])
+        counts = not np.allclose(scale(apart), alone(apart))
         return None if not np.all(np.isfinite(numbers)) else alone if counts else scale
     return None

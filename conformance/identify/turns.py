@@ -22,6 +22,13 @@ ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim"
 MERGED = "batch token (head dim)"
 #: How positions are given: one row for all, one per sequence, or one per head too.
 FORMS = ("token", "row token", "one token", "batch head token")
+#: How tables are given besides: with axes of length 1, which vectors of such an order broadcast.
+BROADCAST = {
+    "batch head token dim": "one one token",
+    "batch token head dim": "one token one",
+    "token batch head dim": "token one one",
+    "token row dim": "token one",
+}
 FIRST_WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
 #: The widths that are tried: after the usual ones those that models have besides.
 WIDTHS = (*FIRST_WIDTHS, *(width for width in ranges.WIDTHS if width not in FIRST_WIDTHS))
@@ -156,7 +163,7 @@ class Turns:
         if "table" in needs:
             arrays["table"] = table(self.width)
         if self.probe.plan.given_tables:
-            arrays |= _cosines(positions, self.width, self.tables, shape[:1] if self.form == "row token" else ())
+            arrays |= _tables(positions, self.width, self.tables, self.form, shape[0])
         return {**arrays, **self.factors()}
 
     def factors(self) -> dict[str, np.ndarray]:
@@ -291,12 +298,17 @@ def _widths(probe: Probe) -> tuple[int, ...]:
 
 
 def _ways(probe: Probe) -> Iterator[Turns]:
-    forms = FORMS if {"positions", "query_positions"} & set(probe.plan.probed) else FORMS[:2] if probe.plan.given_tables else ("token",)
-    tables = TABLES if probe.takes("cos") else ("pair",)
-    for dtype, order, form, table, width in itertools.product(DTYPES, ORDERS, forms, tables, _widths(probe)):
-        if order == "token dim" and form == "row token":
-            continue  # one sequence has one row
-        yield Turns(probe.at(dtype), width, order, form, tables=table)
+    tables = TABLES if {"cos", "angles"} & set(probe.plan.probed) else ("pair",)
+    for dtype, order in itertools.product(DTYPES, ORDERS):
+        for form, table, width in itertools.product(_forms(probe, order), tables, _widths(probe)):
+            yield Turns(probe.at(dtype), width, order, form, tables=table)
+
+
+def _forms(probe: Probe, order: str) -> list[str]:
+    """Return how positions, or tables, are given where vectors have such an order of axes: one sequence has one row."""
+    placed = {"positions", "query_positions"} & set(probe.plan.probed)
+    given = (*FORMS[:2], *filter(None, [BROADCAST.get(order)])) if probe.plan.given_tables else FORMS if placed else FORMS[:1]
+    return [form for form in given if (order, form) != ("token dim", "row token")]
 
 
 def _counted(turns: Turns) -> Positions | None:
@@ -372,9 +384,10 @@ def _formed(positions: np.ndarray, form: str, shape: tuple[int, ...]) -> np.ndar
     return positions
 
 
-def _cosines(positions: np.ndarray, width: int, tables: str, rows: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Return the tables of positions, once or once for each row of a batch."""
+def _tables(positions: np.ndarray, width: int, tables: str, form: str, rows: int) -> dict[str, np.ndarray]:
+    """Return the tables of positions: once, once for each row of a batch, or with axes of length 1."""
     angles = positions[:, None] * 10_000.0 ** (-2 * np.arange(width // 2) / width)
     whole = {"pair": angles, "tiled": np.tile(angles, 2), "repeated": np.repeat(angles, 2, axis=1)}[tables]
-    whole = np.broadcast_to(whole, (*rows, *whole.shape)).copy()
-    return {"cos": np.cos(whole), "sin": np.sin(whole), "waves": np.exp(1j * whole)}
+    shape = (rows, *whole.shape) if form == "row token" else tuple(positions.size if axis == "token" else 1 for axis in form.split())
+    whole = np.broadcast_to(whole, shape).copy() if form == "row token" else whole.reshape(*shape, -1)
+    return {"cos": np.cos(whole), "sin": np.sin(whole), "waves": np.exp(1j * whole), "angles": whole}

@@ -112,6 +112,7 @@ FUNCTIONS = _listed(
         "keywords": ARGUMENTS,
         "any_positional": FLAG,
         "any_keyword": FLAG,
+        "training": FLAG,
     },
     "functions",
 )

@@ -167,9 +167,17 @@ def _meant_by(target: str) -> str:
         for folder in (Path.cwd(), *folders):
             for count in range(len(parts), 0, -1):
                 place = folder.joinpath(*parts[:count])
-                if place.with_suffix(".py").is_file() or (place / "__init__.py").is_file():
-                    return f" (did you mean {'.'.join(parts[:count])}:{'.'.join(parts[count:]) or 'adapter'}?)"
+                file = next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
+                if file is not None:
+                    return _inside(".".join(parts[:count]), ".".join(parts[count:]) or "adapter", file)
     return near_miss(target, [*BUNDLED, *_files_here()])
+
+
+def _inside(module_: str, name: str, file: Path) -> str:
+    """Return the object of a module that a target may be meant as, if the module's text has a word of that name."""
+    if re.search(rf"\b{name.partition('.')[0]}\b", file.read_text(encoding="utf-8", errors="replace")):
+        return f" (did you mean {module_}:{name}?)"
+    return f", and {module_} has no {name}: name what is meant in it, as {module_}:NAME, or write an adapter with `posenc init NAME`"
 
 
 def _few(names: list[str]) -> str:

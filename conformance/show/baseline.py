@@ -15,6 +15,7 @@ from jsonschema.exceptions import best_match
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from conformance.adapt.adapter import near_file
 from conformance.calls.outcomes import CONVICTIONS, Failed, NotJudged, Outcome, Reason, Report, Result, Waived
 from conformance.show.record import outcome
 from conformance.show.report import message
@@ -87,7 +88,7 @@ def _holds(name: str, condition: str, actual: object) -> bool:
 def read(path: Path) -> list[Deviation]:
     """Return the entries of a file."""
     if not path.exists():
-        reason = f"{path} must be a file of known deviations, got none (--update-baseline writes one)"
+        reason = f"{path} must be a file of known deviations, got none{near_file(path) or ' (--update-baseline writes one)'}"
         raise BaselineError(reason)
     try:
         said = document.read(document.contents(path))

@@ -19,6 +19,7 @@ ARRAYS: Mapping[str, str] = {
     "cos": "cos cosine cosines freqs_cos",
     "sin": "sin sine sines freqs_sin",
     "waves": "waves freqs_cis",
+    "angles": "angles freqs rotary_pos_emb rotary_freqs",
     "cotangent": "cotangent grad grad_output dy g",
     "table": "table weight weights embedding_table embeddings_table embedding bias_table relative_attention_bias "
     "relative_position_bias_table",

@@ -52,7 +52,8 @@ READY = {
     "implementations": [OFFERED, {**OFFERED, "label": "other", "restrictions": {}}],
 }
 ARGUMENT = {"name": "x", "required": True, "default": None}
-FUNCTION = {"label": "f", "framework": "numpy", "declared": [OPERATION, {"layout": "half"}], "any_positional": False, "any_keyword": True}
+FLAGS = {"any_positional": False, "any_keyword": True, "training": False}
+FUNCTION = {"label": "f", "framework": "numpy", "declared": [OPERATION, {"layout": "half"}], **FLAGS}
 OFFERED_FUNCTION = {**FUNCTION, "positional": [ARGUMENT] * 2, "keywords": [ARGUMENT]}
 FUNCTIONS = {"status": "ready", "alone": True, **ABOUT, "functions": [OFFERED_FUNCTION]}
 EACH = {"call": 7, "left": ["the environment"], "reached": ["imports refimpl"], "sought": []}
