@@ -108,8 +108,12 @@ def beside(subject: Subject, task: Task, checked: Sequence[Checked], swept: Sequ
 
 
 def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
-    """Yield the judgement of some drawn calls that passed, made with views, in arrays used again and as in training; of gradients."""
+    """Yield the judgement of some drawn calls that passed, made with views, in arrays used again and as in training; of gradients.
+
+    Of rows that are nearly all placed alike, too.
+    """
     yield from manner_checks.strided(subject, task, checked)
+    yield from manner_checks.alike(subject, task, checked)
     yield from manner_checks.refilled(subject, task, checked)
     yield from manner_checks.tracked(subject, task, checked)
     yield from manner_checks.gradients(subject, task, checked, seed)

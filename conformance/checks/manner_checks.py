@@ -28,6 +28,8 @@ from refimpl.spec import Law, Operation, axis_names
 
 #: How many calls with unlike conventions are asked for once more; how many failures of calls in turn are enough.
 MOST, ENOUGH = 4, 2
+#: So many rows there are where one is placed otherwise than those beside it, and the first two are alike, or the first and the last.
+ROWS = 3
 #: Over which axes people broadcast, the likeliest first.
 BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
 #: How cotangent and features are views, as those of a model that swaps heads and tokens: the first calls have several of both.
@@ -91,6 +93,25 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
         golden_one = _golden(task, task.operation, other, identity, exposes)
         if golden_one is not None:
             yield check(subject, task, golden_one, Manner(before=tuple(each.vector.inputs.values())))
+
+
+def alike(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of calls in which all rows of the batch but one are placed as the first is: not all code looks at each."""
+    operation = operations()[task.operation]
+    for each in _passed([each for each in checked if _as_it_is(operation, _call(each), task.takes)], len(checked)):
+        own = {name: array for name, array in each.vector.inputs.items() if "[batch]" in operation.arrays[name]}
+        own = {name: array for name, array in own.items() if rows_of_their_own(operation.arrays[name], array)}
+        rows = min(map(len, own.values()), default=0)
+        other = next((row for row in range(1, rows) if any(not np.array_equal(array[row], array[0]) for array in own.values())), None)
+        if rows < ROWS or other is None:
+            continue
+        for place in (1, rows - 1):
+            taken = [other if row == place else 0 for row in range(rows)]
+            call = _call(each).with_arrays(**{name: array[taken] for name, array in own.items()})
+            vector = _golden(task, task.operation, call, f"{each.vector.id}-rows-{place}", "rows that are taken for equal by some of them")
+            if vector is not None:
+                yield check(subject, task, vector)
+        return
 
 
 def _tokens(operation: Operation, each: Checked) -> int:

@@ -224,8 +224,9 @@ class _Run:
                 gathered.ended = NOT_RUN
                 return
         gathered.ended = ""
-        if golden_checks.thorough(case.task, self.selection.level):
+        if self.selection.level != "smoke":
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
+        if golden_checks.thorough(case.task, self.selection.level):
             case.checked.extend(golden_checks.gradients(plain, case.task, seed))
 
     def _inferring(self, case: Case) -> None:
