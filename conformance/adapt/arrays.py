@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.adapter import Unsupported
-from conformance.calls.manner import EXPANDED, MODES, PARTS, REVERSED, SWAPPED, TRACKED, swappable
+from conformance.calls.manner import EXPANDED, MATRIX, MODES, PARTS, REVERSED, SWAPPED, TRACKED, swappable
 
 #: Libraries whose arrays are places in memory, which a program lays out and shares.
 IN_MEMORY = ("numpy", "torch", "cupy")
@@ -125,9 +125,11 @@ class NumPy:
         array[...] = values
 
     def strided(self, array: Any) -> Any:
-        """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger array."""
+        """Return the same numbers as a view: as heads and tokens that were swapped have, a transposed matrix, or every second element."""
         if swappable(array):
             return array.swapaxes(-3, -2).copy().swapaxes(-3, -2)
+        if array.ndim == MATRIX and min(array.shape) > 1 and array.dtype.kind == "f":
+            return array.T.copy().T
         return self.library.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
 
     def gradients(self, function: Any, arrays: Any, cotangents: Any) -> list[Any]:  # noqa: ARG002  who differentiates needs them

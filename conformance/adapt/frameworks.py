@@ -10,7 +10,7 @@ import numpy as np
 from conformance.adapt.adapter import Unsupported
 from conformance.adapt.arrays import NumPy, narrowed, repeating
 from conformance.adapt.wording import attribute
-from conformance.calls.manner import MODES, NO_GRAD, swappable
+from conformance.calls.manner import MATRIX, MODES, NO_GRAD, swappable
 from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES, META
 
 #: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
@@ -116,9 +116,11 @@ class Torch(Tensors):
         return (*super().manners, "differentiated")
 
     def strided(self, array: Any) -> Any:
-        """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger tensor."""
+        """Return the same numbers as a view: as heads and tokens that were swapped have, a transposed matrix, or every second element."""
         if swappable(array):
             return array.transpose(-3, -2).contiguous().transpose(-3, -2)
+        if array.ndim == MATRIX and min(array.shape) > 1 and array.is_floating_point():
+            return array.T.contiguous().T
         return array.repeat_interleave(2, dim=-1)[..., ::2] if array.ndim else array
 
     def reversed(self, array: Any) -> Any:

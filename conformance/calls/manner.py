@@ -84,8 +84,9 @@ WAYS = {
     NO_GRAD: "it was called under torch.no_grad(), and is in eval mode if it is a module",
     INFERENCE: "it was called under torch.inference_mode(), and is in eval mode if it is a module",
 }
-#: What arrays are that can't be swapped, where others would be.
-STEPPED = "its arrays were every second element of larger ones (not contiguous)"
+#: The axes of a matrix, which is transposed; what arrays are that can't be swapped, where others would be.
+MATRIX = 2
+STEPPED = "its arrays were transposed matrices, or every second element of larger ones (not contiguous)"
 #: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
 TURNS = ("1", "2")
 

@@ -52,6 +52,8 @@ ORDERS = {
 }
 #: Orders in which distances are more than the positions' own integers hold.
 APART = {each.__name__: each for each in places.SIDES}
+#: The order of a square grid that is listed column by column, where tokens stand on several axes.
+COLUMNS = "columns"
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count; these leave 13 rows over of tiles of 16, 32 and 64, and 77 of tiles of 128.
 TOKENS = (
@@ -64,6 +66,7 @@ TOKENS = (
     Extent(33, 2, 65, 2_049, 140, runs="disordered"),
     Extent(2, 8, 17, 65, 1_026, runs="late"),
     *(Extent(1, 1, 9, 9, width, runs=order) for order, width in zip(ORDERS, cycle((16, 20)), strict=False)),
+    Extent(1, 1, 9, 9, 16, runs=COLUMNS),
 )
 TOKENS_AT_FULL = (
     Extent(1, 32, 4_096, 4_096, 128),
@@ -79,6 +82,7 @@ ENCODINGS = (
     Extent(1, 160, 33, 33, 16_384, runs="shuffled"),
     Extent(1, 3, 65_539, 65_539, 16),
     *(Extent(1, 3, 9, 9, 100, runs=order) for order in ORDERS),
+    Extent(1, 3, 9, 9, 100, runs=COLUMNS),
 )
 ENCODINGS_AT_FULL = (Extent(1, 32, 32_771, 32_771, 128), Extent(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
@@ -105,6 +109,7 @@ TOGETHER_LARGE = (
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
 #: keeps that slides, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows over of tiles of 16, 32 and
 #: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either.
+#: One query of decoding stands among keys in any order, and one in each row of a batch elsewhere.
 ATTENTION = (
     Extent(2, 10, 5, 65, 16, group=5, runs="one side"),
     Extent(1, 6, 97, 257, 80, group=3, causal=True),
@@ -123,6 +128,8 @@ ATTENTION = (
     *(Extent(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated", *APART)),
     Extent(2, 2, 205, 333, 16, group=2),
     *TOGETHER_LARGE,
+    Extent(1, 2, 1, 801, 16, runs="shuffled", causal=True),
+    Extent(3, 2, 1, 333, 16, group=2, runs="rows", causal=True),
 )
 #: Queries as far from the start as keys, for code that counts both from there; float16 doesn't hold the last position.
 PREFILL = Extent(1, 1, 2_114, 2_114, 64, causal=True, tuned=True)
@@ -158,6 +165,7 @@ def planned(operation: Operation, level: str) -> tuple[Extent | None, ...]:
         return tuple(replace(extent, width=NARROW) for extent in extents) if projected(operation) else extents
     core, full = _plans(operation)
     core = tuple(extent for extent in core if extent.keys <= WINDOW or not (weighs(operation) and _learned(operation)))
+    core = tuple(extent for extent in core if extent.runs != COLUMNS or "axis" in axes_of(operation))
     core += (PREFILL,) if weighs(operation) and not _learned(operation) else ()
     chosen = {"smoke": core[:1], "further": core[:2], "core": core, "full": core + full}[level]
     return (*chosen, *[None] * (ANY[level] if apart(operation) or level == "full" else 0))

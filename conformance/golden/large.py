@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.calls.takes import Takes
 from conformance.golden import features, places
-from conformance.golden.extents import APART, ORDERS, Extent, any_extent, axes_of, of_vectors, planned, projected, weighs
+from conformance.golden.extents import APART, COLUMNS, ORDERS, Extent, any_extent, axes_of, of_vectors, planned, projected, weighs
 from conformance.golden.judged import judged, thinned, tuned
 from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.spec.arguments import Arguments, Parameters, is_position
@@ -155,6 +155,7 @@ def _call(operation: Operation, parameters: Parameters, extent: Extent, takes: T
     bounds = _bounds(operation, parameters, extent, takes)
     shapes = {name: _shape(axes, parameters, extent, optional=_has_rows(name, extent, takes)) for name, axes in operation.arrays.items()}
     arrays = _on_axes(operation, shapes, lambda each: _positions(each, extent.runs, bounds, takes, rng, masked=_masked(extent, parameters)))
+    arrays |= _moved(operation, arrays, extent.runs, bounds, takes, dtype, rng)
     for name, shape in shapes.items():
         if name not in arrays:
             plain = numbers(rng, shape, dtype)
@@ -177,6 +178,26 @@ def _on_axes(
     found = positions({name: shape for name, shape in shapes.items() if name not in several})
     rows = {name: [positions({name: shape[:-1]})[name] for _ in range(shape[-1])] for name, shape in several.items()}
     return found | {name: np.stack(each, axis=-1) for name, each in rows.items()}
+
+
+def _moved(
+    operation: Operation, arrays: Mapping[str, np.ndarray], runs: str, bounds: places.Room, takes: Takes, dtype: str, rng: Generator
+) -> dict[str, np.ndarray]:
+    """Return positions of a grid that is listed column by column; and late ones with fractions, where dtypes have these far away."""
+    if takes.counted:
+        return {}
+    if runs == COLUMNS:
+        grids = {name: np.zeros_like(arrays[name]) + _columns(*arrays[name].shape[-2:]) for name in _several(operation)}
+        return {name: np.clip(grid + max(bounds.lowest, 0), None, bounds.highest) for name, grid in grids.items()}
+    real = operation.numbers if runs == "late" and not takes.whole and dtype in ("float32", "float64") else ()
+    fractions = {name: arrays[name] + rng.random(arrays[name].shape) for name in real}
+    return {name: features.exact(np.minimum(values, bounds.highest), dtype) for name, values in fractions.items()}
+
+
+def _columns(tokens: int, axes: int) -> np.ndarray:
+    """Return the places of a square grid column by column: the last axis but one counts fastest, those before stand still."""
+    column, row = np.divmod(np.arange(tokens), math.isqrt(tokens))
+    return np.stack([*[np.zeros(tokens, np.int64)] * (axes - 2), row, column], axis=-1)
 
 
 def _several(operation: Operation) -> list[str]:

@@ -88,8 +88,8 @@ def near(rng: Generator, count: int, _: Room) -> np.ndarray:
 
 
 def begun(rng: Generator, count: int, room: Room) -> np.ndarray:
-    """Count up from 0, or draw a small position where there is one only: at 0 hardly any mistake shows."""
-    return from_zero(rng, count, room) if count > 1 else near(rng, count, room)
+    """Count up from 0, an odd number from 1, or draw a small position where there is one only: at 0 hardly any mistake shows."""
+    return from_zero(rng, count, room) + count % 2 if count > 1 else near(rng, count, room)
 
 
 def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:

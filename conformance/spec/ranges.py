@@ -134,14 +134,17 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
-#: Qwen3-Next, GPT-NeoX-20B; a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are
-#: more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
+#: Qwen3-Next, GPT-NeoX-20B; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach beyond any table, or
+#: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
 #: videos, or three images, side by side, five grids, a video of so many steps that seconds in half precision move what follows, and one of
 #: thirds of a second.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
-    {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
+    {
+        "head_dim": 128, "original_length": 4_352, "factor": 16.0, "alpha": 1.0, "beta": 1.125, "low_freq_factor": 1.0,
+        "high_freq_factor": 1.125,
+    },
     {"num_buckets": 32, "max_distance": 128},
     {"head_dim": 64, "base": 150_000.0, "factor": 32.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"num_buckets": 320, "max_distance": 800},
