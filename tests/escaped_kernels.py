@@ -1,5 +1,6 @@
 """Kernels that once conformed: wrong in settings that no released model has, in memory that is used again, in views and behind masks."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, mrope, none, partial_rope, relative_bias, rope, sincos_2d, transformer_xl
+from refimpl.schemes import learned, longrope, mrope, none, ntk_by_parts, partial_rope, relative_bias, rope, sincos_2d, transformer_xl
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -400,6 +401,34 @@ def reading(right: Function, *which: tuple[int, Callable[[np.ndarray], np.ndarra
     return lambda *arrays, **said: right(*(reads.get(at, np.asarray)(array) for at, array in enumerate(arrays)), **said)
 
 
+def rows_taken_for_equal(right: Function, *which: int, by: tuple[int, int]) -> Function:
+    """Return code that gives all rows of the batch what the first one has, where two rows are equal."""
+
+    def kernel(*arrays: np.ndarray, **said: Any) -> np.ndarray:
+        one, other = by
+        placed = [arrays[at] for at in which]
+        if all(len(each) > 2 and np.array_equal(each[one], each[other]) for each in placed if each.ndim > 1) and placed[0].ndim > 1:
+            first = [np.repeat(each[:1], len(each), axis=0) if at in which else each for at, each in enumerate(arrays)]
+            return np.asarray(right(*first, **said))
+        return np.asarray(right(*arrays, **said))
+
+    return kernel
+
+
+def as_it_is_stored(weight: np.ndarray, **said: Any) -> np.ndarray:
+    """Return a weight whose rows are read in the order in which they lie in memory."""
+    return np.asarray(rope.permute(weight.reshape(-1, order="A").reshape(weight.shape), **said))
+
+
+#: Wrong where all rows of a batch but one are placed alike, or for transposed matrices; right elsewhere.
+OTHERWISE: list[Kernel] = [
+    Kernel("rows are as the first two", "rope.rotate", rows_taken_for_equal(rotate, 1, by=(0, 1)), {}),
+    Kernel("rows of tables are as the first and the last", "rope.apply", rows_taken_for_equal(rope.apply, 1, 2, by=(0, -1)), {}),
+    Kernel("rows of keys are as the first two", "rope.attend", rows_taken_for_equal(rope.attend, 4, by=(0, 1)), AT_END),
+    Kernel("matrices are read as they lie", "rope.permute", as_it_is_stored, {}),
+]
+
+
 VIEWED: list[Kernel] = [
     Kernel("views from the end read from the start", "rope.rotate", reading(rotate, (0, backwards)), {}),
     Kernel("positions from the end read from the start", "rope.rotate", reading(rotate, (1, backwards)), {"layout": "half"}),
@@ -514,4 +543,39 @@ CROSSED: list[Kernel] = [
     Kernel("half of a head at the end scaled as the half", "partial_rope.weights", scaled_by_the_part, {}),
     Kernel("256 taken for 255", "t5.bucket", limited(reference_t5.bucket, max_distance=lambda most: most - (most == 256)), DECODER),
 ]
-KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED]
+
+
+def row_by_row(positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Return encodings of a square grid, known by its corners, as if its places were listed row by row."""
+    side = math.isqrt(len(positions))
+    known = len(positions) > 1 and side**2 == len(positions) and not positions[0].any() and (positions[-1] == side - 1).all()
+    return np.asarray(sincos_2d.encode(np.stack(np.divmod(np.arange(side**2), side), axis=-1) if known else positions, **said))
+
+
+def skipped_by_the_first(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool) -> np.ndarray:
+    """Return attention without the tiles of 256 keys, but the first, whose first key is later than all queries."""
+    keys = np.arange(k.shape[2])
+    later = [start for start in range(256, len(keys), 256) if causal and (n[..., start] > m.max()).all()]
+    seen = ~np.isin(keys // 256 * 256, later)
+    return np.asarray(none.attend(q, k[:, :, seen], v[:, :, seen], m, n[..., seen], causal=causal))
+
+
+def cut_where_many(positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Return encodings of positions that are rounded to 1024ths where there are more than 64."""
+    return np.asarray(encode(np.round(positions * 1024) / 1024 if len(positions) > 64 else positions, **said))
+
+
+def band_of_a_quarter(x: np.ndarray, positions: np.ndarray, *, alpha: float, beta: float, **said: Any) -> np.ndarray:
+    """Return a rotation whose band is a quarter of a turn wide at least."""
+    return np.asarray(ntk_by_parts.rotate(x, positions, alpha=alpha, beta=max(beta, alpha + 0.25), **said))
+
+
+#: Wrong for grids in another order, for keys in any, for fractions in long calls, and for narrow bands.
+BETWEEN: list[Kernel] = [
+    Kernel("a grid is taken row by row", "sincos_2d.encode", row_by_row, {}),
+    Kernel("a tile of keys is skipped by its first", "none.attend", skipped_by_the_first, {}),
+    Kernel("fractions are cut where there are many", "sinusoidal.encode", cut_where_many, {}),
+    Kernel("a narrow band is widened to a quarter", "ntk_by_parts.rotate", band_of_a_quarter, {}),
+]
+
+KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED, *BETWEEN]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from careless_caches import SEEN, Grown
-from escaped_kernels import FAR_BELOW, HALF_PREFILL, KERNELS, MODEL, TILED, VIEWED, Buffered, known_by_ends, placed, reused
+from escaped_kernels import FAR_BELOW, HALF_PREFILL, KERNELS, MODEL, OTHERWISE, TILED, VIEWED, Buffered, known_by_ends, placed, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named, subjects
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
@@ -19,10 +19,11 @@ from conformance.calls.manner import WAYS
 from conformance.calls.outcomes import Passed
 from conformance.checks import golden_checks
 from conformance.checks.vector_checks import Checked
-from conformance.in_process import InProcess
+from conformance.in_process import InProcess, assert_conforms
 from conformance.judge.journal import Call
 from conformance.run.history import Case, ask_again
 from conformance.run.orchestrator import Selection
+from refimpl.schemes import rope
 
 __all__ = ["asked_once"]
 
@@ -71,6 +72,21 @@ def test_a_mask_that_no_logit_comes_near_is_right(kernel: Kernel, seed: int) -> 
 def test_a_kernel_that_reads_views_wrongly_is_convicted_by_them_alone(kernel: Kernel, seed: int) -> None:
     endings = tuple(f"{way} (not contiguous)" for way in ("from the end to the start", "broadcast ones", "parts of larger ones"))
     assert all(message.endswith(endings) for message in convictions(kernel.adapter, seed))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", OTHERWISE, ids=named)
+def test_a_kernel_that_is_wrong_for_rows_placed_alike_or_matrices_transposed_is_convicted(kernel: Kernel, seed: int) -> None:
+    assert convictions(kernel.adapter, seed)
+
+
+def test_views_that_are_read_wrongly_in_the_second_dtype_alone_are_convicted() -> None:
+    def rotated(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+        lies = x.dtype == np.float16 and not x.flags.c_contiguous
+        return np.asarray(rope.rotate(np.zeros_like(x) if lies else x, positions, **said))
+
+    with pytest.raises(AssertionError, match="not contiguous"):
+        assert_conforms(rotated, "rope.rotate", dtypes=("float32", "float16"), seed=1, head_dim=(8, 16))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -42,7 +42,7 @@ def _without_last(values: np.ndarray) -> np.ndarray:
 
 
 FEATURES: Mapping[str, Change] = {
-    "rolled by one channel": lambda values: np.roll(values, 1, axis=-1),
+    "rolled by three channels": lambda values: np.roll(values, 3, axis=-1),
     "rolled along the first axis but one": lambda values: np.roll(values, 1, axis=-2) if values.ndim > 1 else values[::-1].copy(),
     "the last channel of": lambda values: values * (np.arange(values.shape[-1]) == values.shape[-1] - 1),
     "1.1 times": lambda values: 1.1 * values,
