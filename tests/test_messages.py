@@ -237,7 +237,7 @@ def test_a_first_error_of_an_adapter_is_one_line_that_names_the_fix(refused: obj
 def test_a_file_that_is_read_without_its_package_is_told_its_name_within(refused: object, target: str) -> None:
     Path("parts").mkdir()
     Path("parts/__init__.py").touch()
-    Path("parts/rope.py").write_text("from .model import f\n", encoding="utf-8")
+    Path("parts/rope.py").write_text("from .model import f as adapter\n", encoding="utf-8")
 
     status, line = refused("check", target)  # type: ignore[operator]  # the fixture's function
 

@@ -181,7 +181,6 @@ def test_exact_steps_are_allowed_nothing(rotated: Answer) -> None:
     ("operation", "inputs", "parameters"),
     [
         ("rope.frequencies", {}, {"head_dim": 2, "base": 10000.1}),
-        ("alibi.slopes", {}, {"num_heads": 8, "max_bias": 8.0, "slopes": "code"}),
         ("yarn.attention_factor", {}, {"factor": 1.0, "mscale": None, "mscale_all_dim": None, "attention_factor": None, "slope": 0.1}),
     ],
 )
