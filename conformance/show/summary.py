@@ -242,7 +242,9 @@ def _precision(every: list[Result]) -> Precision:
     )
 
 
-def _of_gradient(wrong: list[Result]) -> str:
+def _of_gradient(failed: list[Result]) -> str:
+    """Say from where on a gradient is wrong, unless it is right and only what it was asked with was overwritten."""
+    wrong = [each for each in failed if not (isinstance(each.outcome, Failed) and each.outcome.reason is Reason.INPUT_MODIFIED)]
     places = [position for result in wrong for position in _wrong_positions(result)]
     where = f" from position {min(places, key=abs):,}" if places else ""
     return f"the gradient is wrong{where}" if wrong else ""
