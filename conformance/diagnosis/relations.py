@@ -103,19 +103,20 @@ def order(wrong: Sequence[Wrong]) -> str:
 
 
 def _order(element: Element, axis: int) -> list[int] | None:
-    """Return which right entry each entry of an axis is, or nothing where one is none."""
+    """Return which right entry each entry of an axis is, its own if it may be, or nothing where one is none, or any of several."""
     size = element.right.shape[axis]
     if size < FEWEST:
         return None
     got, right = (np.moveaxis(values, axis, 0).reshape(size, -1) for values in (element.got, element.right))
     near = np.max(np.nan_to_num(element.slack(ALLOWANCES * element.reach, element.right)), initial=0.0)
     found, free = list[int](), np.ones(size, dtype=bool)
-    for entry in got:
-        fitting = np.flatnonzero(free & np.all(np.abs(right - entry) <= near, axis=1))
-        if not fitting.size:
+    for own, entry in enumerate(got):
+        fitting = np.flatnonzero(np.all(np.abs(right - entry) <= near, axis=1))
+        left = [int(place) for place in fitting if free[place]]
+        if not left or (own not in left and np.any(right[fitting] != right[left[0]])):
             return None
-        found.append(int(fitting[0]))
-        free[fitting[0]] = False
+        found.append(own if own in left else left[0])
+        free[found[-1]] = False
     return found
 
 
