@@ -86,8 +86,7 @@ second operation is judged rightly, and no process is left.
   among the parts that get a worker, so a target of which one worker can run is served by one. A part that lacked a worker later is judged
   once more, alone.
 - Some calls are made for the sake of others, and no check judges them: a predicate, a call that a cache may confuse with another, a
-  repetition. If one ends its worker or raises, once or each time, the report says so. A time-out there that doesn't repeat is not
-  judged.
+  repetition. If one ends its worker or raises once, the report says so. A time-out there that doesn't repeat is not judged.
 - On Linux a worker, or a program, that a signal stops (SIGSTOP) is ended at once, and that is a crash. Elsewhere it is a time-out.
 - A worker gets the variables of the environment that systems, languages and libraries read (`PATH`, `LD_LIBRARY_PATH`, `PYTHON...`,
   `OMP_...`, `CUDA_...`, `TORCH...`, `XLA_...`, `HF_...`: `conformance/isolate/environment.py` has the list). Of others it gets those whose

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from conformance.calls.outcomes import FATAL, Crashed, Errored, Exhausted, Outcome, TimedOut
+from conformance.calls.outcomes import FATAL, Crashed, Exhausted, Outcome, TimedOut
 from conformance.calls.takes import WHEN, Takes
 from conformance.isolate import environment
 from conformance.isolate.piling import Pile
@@ -48,8 +48,8 @@ class Kin:
     right answers; ``missed`` which variables code asked for that are withheld from it; ``early`` what a program did once before it was
     asked anything, ``patient`` that one waited then until it was asked; ``leaves`` whether all workers that were to end by themselves did
     so in time; ``piles`` what of memory piled up over unlike calls, by implementation and dtype; ``lost`` which calls ended a worker, or
-    came too late, and how, whoever asked and whatever became of it; ``raised`` what a predicate of an implementation raised first;
-    ``restarts`` how often a worker started only when that was tried again, by the reason.
+    came too late, and how, whoever asked and whatever became of it; ``restarts`` how often a worker started only when that was tried
+    again, by the reason.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -63,7 +63,6 @@ class Kin:
     patient: bool = False
     leaves: bool = True
     piles: dict[tuple[int, str], Pile] = field(default_factory=dict)
-    raised: dict[int, Errored] = field(default_factory=dict)
     lost: defaultdict[tuple[int, str], dict[str, Crashed | TimedOut | Exhausted]] = field(default_factory=lambda: defaultdict(dict))
 
     def lose(self, index: int, dtype: str, call: str, came: Outcome) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import FUTILE, NO_WORKER, UNSTARTED, Crashed, Errored, Exhausted, HarnessError, Outcome, TimedOut
+from conformance.calls.outcomes import FUTILE, NO_WORKER, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome, TimedOut
 from conformance.calls.subject import CallFailedError, CallNotMadeError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, environment, replies
@@ -102,13 +102,10 @@ class Session:
         """Return what a worker says of a declaration, nothing where it has no answer."""
         asked = {"parameters": dict(parameters), "admits": True}
         try:
-            reply = self._answered(index, ANY, asked, [], replies.ADMITTED, by=f"{PREDICATE} ")[0]
+            return self._answered(index, ANY, asked, [], replies.ADMITTED, by=f"{PREDICATE} ")[0]
         except CallFailedError as failure:
             self._kin.lose(index, ANY, PREDICATE, failure.outcome)
             return {}
-        if "message" in reply:
-            self._kin.raised.setdefault(index, Errored(reply["message"]))
-        return reply
 
     def fresh(self, *, hash_seed: int = 0) -> Self:
         """Return another session on the same target, in which nothing has been called yet; sets may have another order in it."""
@@ -342,11 +339,6 @@ class Session:
     def lost(self, index: int, dtype: str) -> Mapping[str, Crashed | TimedOut | Exhausted]:
         """Return which calls of an implementation ended a worker, or came too late, at a dtype, or whatever the dtype, and how."""
         return {**self._kin.lost[index, ANY], **self._kin.lost[index, dtype]}
-
-    def raised(self, index: int, dtype: str) -> Mapping[str, Errored]:
-        """Return what predicates of an implementation raise; told at its first dtype."""
-        first = self.about["implementations"][index]["dtypes"][0]
-        return {PREDICATE: self._kin.raised[index]} if index in self._kin.raised and dtype == first else {}
 
     def piled(self, index: int, dtype: str) -> str:
         """Return in words what an implementation keeps of unlike calls at a dtype, if a worker was ended for that."""

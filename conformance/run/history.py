@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Self, TypeGuard
+from typing import Self
 
 import numpy as np
 
@@ -77,7 +77,6 @@ class Case:
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
     first: list[Call] = field(default_factory=list)
     beside: list[tuple[Call, Outcome]] = field(default_factory=list)
-    raising: dict[str, Errored | Failed] = field(default_factory=dict)
     changed: list[Call] = field(default_factory=list)
     otherwise: Outcome | None = None
     raised: bool = False
@@ -154,11 +153,6 @@ class Case:
         return blamed or any(isinstance(_came(check), FATAL) for check in self.checks)
 
     @property
-    def tells_of_an_exception(self) -> bool:
-        """Whether a check says that a call raised, or what is found of the history does."""
-        return self.otherwise is not None or any(_is_exception(_came(check)) for check in self.checks)
-
-    @property
     def fullest(self) -> Checked | None:
         """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
         return max(self.answered, key=lambda checked: _fullness(checked.call), default=None)
@@ -201,8 +195,8 @@ def failing(failure: Failure) -> Case:
     return Case(failure.task, found=[failure])
 
 
-def beside(call: str, came: Crashed | TimedOut | Exhausted | Errored | Failed) -> Outcome:
-    """Return what is told of a call that raised, ended its worker, or came too late once, where no check says so."""
+def beside(call: str, came: Crashed | TimedOut | Exhausted) -> Outcome:
+    """Return what is told of a call that ended its worker, or came too late once, where no check says so."""
     which = f"{call}, which {UNJUDGED}"
     if isinstance(came, TimedOut):
         return NotJudged(f"{came.words()} to {which}")
@@ -222,11 +216,6 @@ def once(late: TimedOut) -> NotJudged:
 def _came(check: Failure) -> Outcome | None:
     """Return the outcome of a check; of a law only where a call gave none of its results."""
     return check.judgement.outcome if isinstance(check, Checked) else check.finding.outcome
-
-
-def _is_exception(came: Reply | Outcome | None) -> TypeGuard[Errored | Failed]:
-    """Whether code raised, or a predicate of its declaration did."""
-    return isinstance(came, Errored) or (isinstance(came, Failed) and is_fault(came))
 
 
 def _compared(found: Found | None) -> bool:
@@ -254,9 +243,9 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 
 def _note(case: Case, call: Call, came: Reply | Outcome) -> None:
     """Note that a call which no check judges gave no result, where the reference gives one: an end is one of a call that is repeated."""
-    if isinstance(came, (*FATAL, HarnessError, Errored, Failed)) and _in_domain(call):
+    if isinstance(came, (*FATAL, HarnessError, Errored)) and _in_domain(call):
         case.beside.append((call, came))
-        if not isinstance(came, Errored | Failed):
+        if not isinstance(came, Errored):
             case.unanswered.append((call, came))
 
 
@@ -290,12 +279,9 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
         vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         for call, came in case.beside:
-            again = call.outcome(session) if _is_exception(came) else None
-            if isinstance(again, Reply):
+            if isinstance(came, Errored) and isinstance(call.outcome(session), Reply):
                 case.changed.append(call)
                 case.otherwise = case.otherwise or came
-            elif _is_exception(again):
-                case.raising.setdefault(reproduction.words(call), again)
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
         keep_apart(session, case)
 

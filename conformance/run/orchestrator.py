@@ -296,11 +296,11 @@ class _Run:
                 return
 
     def _beside(self, case: Case) -> Iterator[Result]:
-        """Yield how a call ended that no check judges, or what it raises, where nothing else says that one did."""
-        task, key = case.task, (case.task.descriptor.index, case.task.dtype)
-        ended = [] if case.tells_of_an_end or any(self._afterwards(case)) else list(self.session.lost(*key).items())
-        raised = [] if case.tells_of_an_exception else list({**self.session.raised(*key), **case.raising}.items())
-        for call, came in (*ended[:1], *raised[:1]):
+        """Yield how a call ended that no check judges, where nothing else says that one did."""
+        task = case.task
+        lost = self.session.lost(task.descriptor.index, task.dtype)
+        told = case.tells_of_an_end or any(self._afterwards(case))
+        for call, came in [] if told else list(lost.items())[:1]:
             yield Result(task.descriptor.label, task.operation, BESIDE, "law", task.dtype, task.profile, history.beside(call, came))
 
     def _not_run(self, case: Case) -> Iterator[Result]:

@@ -298,7 +298,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {
                 "nothing_lost": (
                     "what_becomes_of_a_call_that_no_check_judges_is_told",
-                    "what_becomes_of_a_predicate_that_no_check_judges_is_told",
+                    "a_predicate_that_ends_its_worker_once_is_told",
                 )
             },
         ),
