@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 from conformance.calls.outcomes import Diagnosis
+from conformance.diagnosis import relations
 from conformance.diagnosis.diagnose import Observation, diagnose, explain
+from conformance.diagnosis.seen import Element
 from conformance.mutants.building import altered
 from conformance.reports import markdown, page
 from conformance.show import report
 from conformance.show.summary import convictions
-from conformance.spec.vectors import Vector
+from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only
@@ -381,3 +383,12 @@ def test_values_that_turn_are_named_beside_wrong_frequencies() -> None:
     diagnosis = explain("rope.attend", observe("rope.attend", attend), "float32")
     assert diagnosis is not None
     assert diagnosis.mutants == ("rope.attend/exponent-without-two", "rope.attend/values-turned")
+
+
+@pytest.mark.parametrize(("allowed", "told"), [(1e-6, "the channels come in another order: 1, 0, 2"), (0.2, "")])
+def test_an_order_is_told_only_where_each_entry_is_one_right_entry_and_no_other(allowed: float, told: str) -> None:
+    right, got = np.array([[1.0, 2.0, 1.4]]), np.array([[2.0, 1.0, 1.4]])
+    may = np.full((1, 3), allowed)
+    element = Element("result", got, right, may, may, "float32", row_constant=False, shape=(1, 3))
+
+    assert relations.order([(element, ("token", "head_dim"), load(["rope.rotate"])[0])]) == told

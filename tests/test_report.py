@@ -604,6 +604,13 @@ def test_a_law_that_was_not_judged_is_named() -> None:
     assert "not judged (1): inverse: nothing was drawn" in screen(right(), result(NotJudged("nothing was drawn"), "inverse", kind="law"))
 
 
+def test_a_gradient_whose_cotangent_alone_is_overwritten_is_not_called_wrong() -> None:
+    modified = Failed(Reason.INPUT_MODIFIED, "inputs must stay as they are, got cotangent changed")
+    gradient = result(modified, "rope.rotate/drawn-1-gradient", kind="drawn", gradient=True)
+
+    assert "the gradient is wrong" not in screen(right(), gradient)
+
+
 def test_where_only_a_gradient_is_wrong_the_precision_says_so_and_keeps_that_of_the_values() -> None:
     gradient = wrong("rope.rotate/drawn-1-gradient", kind="drawn", gradient=True, errors_by_position=((0, 200.0),), logits=((0, 0.5),))
     shown = screen(right(logits=((9, 1e-6),), farthest=9), gradient)
