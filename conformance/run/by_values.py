@@ -1,4 +1,4 @@
-"""Diagnose wrong values: those of plain calls, else those that come only in training or only where gradients are off."""
+"""Diagnose wrong values: those of plain calls, else those of one mode or of gradients alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,6 +37,11 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
     mode = next((mode for mode in (*MODES, TRACKED) if mode in wrong), None)
     if mode is not None:
         return _in_mode(session, task, plain, mode, configured=by)
+    turned = [each for each in checked if each.manner.cotangents]
+    if any(map(diagnosable, turned)):
+        from conformance.diagnosis.gradients import of_gradients
+
+        return of_gradients(turned)
     strided = any(views.startswith(STRIDED) for views in wrong)
     return Diagnosis((), "", "", "", kind="unknown", description=(CONTIGUOUS,)) if strided else None
 
