@@ -77,7 +77,8 @@ class Careless:
         """What it does wrong."""
         declared = ", ".join(map(str, self.declared.values()))
         which = f"argument {self.of[0]}" if isinstance(self.of[0], int) else self.of[0]
-        return ", ".join(filter(None, (f"{which} known by {self.called}", declared, "the last one kept" * (self.size == 1))))
+        few = "where it has few tokens" * (self.around is of_few)
+        return ", ".join(filter(None, (f"{which} known by {self.called}", declared, "the last one kept" * (self.size == 1), few)))
 
     def kernel(self) -> Kernel:
         """Return the kernel, which has kept nothing yet."""
@@ -191,6 +192,11 @@ def of_turned(attention: Function) -> Function:
     return kernel
 
 
+def of_few(cached: Function) -> Function:
+    """Return a rotation that keeps what it makes of as few tokens as decoding has."""
+    return lambda x, positions, **said: (cached if positions.size <= 16 else rotate)(x, positions, **said)
+
+
 def made(operation: str, right: Function, of: str, *features: str, **others: Any) -> list[Careless]:
     """Return a cache for each feature by which one of the arguments that it is of, the first, is known."""
     names = tuple(int(name) if name.isdecimal() else name for name in of.split())
@@ -208,6 +214,7 @@ CARELESS: list[Careless] = [
     *made("rope.rotate", rotate, "1 base", "length", "ends", "sum", "largest", "words", size=1),
     *made("rope.rotate", rotate, "1", "ends", "sum", "every second", "first row", "last of each row", declared=MODEL),
     *made("rope.rotate", rotate, "1 base", "length", "differences", declared={"positions": "consecutive"}),
+    *made("rope.rotate", rotate, "1 base", "ends and sum", "ends, sum and set", "every second", "bytes", around=of_few),
     *made("rope.rotate", rotate, "base 1", *OF_PARAMETERS),
     *of_each("rope.rotate", rotate, "1 base", "layout", "direction"),
     *made("rope.rotate", with_first_width, "head_dim base", "nothing", shapes=False),

@@ -1,7 +1,7 @@
 """Kernels that once conformed: wrong in settings that no released model has, in memory that is used again, in views and behind masks."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -570,12 +570,42 @@ def band_of_a_quarter(x: np.ndarray, positions: np.ndarray, *, alpha: float, bet
     return np.asarray(ntk_by_parts.rotate(x, positions, alpha=alpha, beta=max(beta, alpha + 0.25), **said))
 
 
-#: Wrong for grids in another order, for keys in any, for fractions in long calls, and for narrow bands.
+def without_the_last_tile(right: Function, *, tile: int, axis: int, of: Sequence[int]) -> Function:
+    """Return code that leaves the last tile of some arrays out where several tiles are all whole, and gives zeros for what lacks."""
+
+    def kernel(*arrays: np.ndarray, **said: Any) -> np.ndarray:
+        count = arrays[of[-1]].shape[-1]
+        if count <= tile or count % tile:
+            return np.asarray(right(*arrays, **said))
+        cut = [array[..., : count - tile] if array.ndim < 4 else array[:, :, : count - tile] for array in (arrays[i] for i in of)]
+        found = np.asarray(right(*(cut[of.index(i)] if i in of else array for i, array in enumerate(arrays)), **said))
+        lacks = [(0, tile * (along == axis % found.ndim and of[0] == 0)) for along in range(found.ndim)]
+        return np.pad(found, lacks)
+
+    return kernel
+
+
+def with_few_grids(positions: np.ndarray, *, widths: Sequence[int], **said: Any) -> np.ndarray:
+    """Return the positions of grids, of which the sixth and those after it are one column wide."""
+    return np.asarray(mrope.positions(positions, widths=(*widths[:5], *[1] * len(widths[5:])), **said))
+
+
+def of_one_width(right: Function, width: int) -> Function:
+    """Return attention whose logits are scaled wrongly at one width."""
+    return lambda q, *arrays, **said: right(q * (1.0 + 0.18 * (q.shape[-1] == width)), *arrays, **said)
+
+
+#: Wrong for grids in another order, for keys in any, for fractions in long calls, for narrow bands, for whole tiles, many grids, one width.
 BETWEEN: list[Kernel] = [
     Kernel("a grid is taken row by row", "sincos_2d.encode", row_by_row, {}),
     Kernel("a tile of keys is skipped by its first", "none.attend", skipped_by_the_first, {}),
     Kernel("fractions are cut where there are many", "sinusoidal.encode", cut_where_many, {}),
     Kernel("a narrow band is widened to a quarter", "ntk_by_parts.rotate", band_of_a_quarter, {}),
+    Kernel("the last of whole tiles", "rope.rotate", without_the_last_tile(rotate, tile=256, axis=2, of=(0, 1)), {"layout": "half"}),
+    Kernel("the last of whole tiles", "sinusoidal.encode", without_the_last_tile(encode, tile=512, axis=0, of=(0,)), {}),
+    Kernel("the last of whole tiles of keys", "none.attend", without_the_last_tile(none.attend, tile=128, axis=2, of=(1, 2, 4)), {}),
+    Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
+    Kernel("one width scaled wrongly", "none.attend", of_one_width(none.attend, 96), {}),
 ]
 
 KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED, *BETWEEN]

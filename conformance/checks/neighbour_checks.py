@@ -26,6 +26,8 @@ from refimpl.spec import Operation
 TRIES, ELEMENTS, PRODUCTS = 3, 12, 150
 #: What a neighbour is called beyond its name where queries see other keys.
 BEHIND = " behind a mask"
+#: What a neighbour is called beyond its name where it moves as few tokens as decoding has, and how many these are.
+FEW, FEWEST = " of few tokens", 16
 #: How many failures are enough.
 ENOUGH = 2
 #: How far apart right answers are at least, in half units in the last place of the largest, before the oracle is asked.
@@ -60,7 +62,7 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
         if before is None:
             continue
         for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes, settled=settled):
-            told = f"{name}{BEHIND}" if _seen_otherwise(call, other) is not None else name
+            told = f"{name}{BEHIND}" if _seen_otherwise(call, other) is not None else f"{name}{_few(call, name)}"
             found = None if tries[told] == TRIES else _right(task, other)
             if found is None:
                 continue
@@ -85,7 +87,13 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
 def _settled(tries: Mapping[str, int], call: Arguments, name: str) -> bool:
     """Whether no neighbour of a name is asked for any more, whatever its queries see."""
     masked = bool(call.parameters.get("causal")) and is_position(name.partition(" ")[0])
-    return all(tries[told] == TRIES for told in (name, f"{name}{BEHIND}")[: 1 + masked])
+    return all(tries[told] == TRIES for told in (f"{name}{_few(call, name)}", f"{name}{BEHIND}")[: 1 + masked])
+
+
+def _few(call: Arguments, name: str) -> str:
+    """Return what is said beyond the name of a neighbour that moves few tokens: what is kept of these may have a key of its own."""
+    moved = None if QUERIES in call.arrays else call.arrays.get(name.partition(" ")[0])
+    return FEW if moved is not None and is_position(name.partition(" ")[0]) and moved.size <= FEWEST else ""
 
 
 def _under_other_conventions(subject: Subject, task: Task, told: str, each: Checked, neighbour: Arguments) -> Iterator[Checked]:

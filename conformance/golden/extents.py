@@ -52,10 +52,13 @@ ORDERS = {
 }
 #: Orders in which distances are more than the positions' own integers hold.
 APART = {each.__name__: each for each in places.SIDES}
+#: Widths of heads that no other call of attention has.
+BETWEEN = (96, 192, 112, 256)
 #: The order of a square grid that is listed column by column, where tokens stand on several axes.
 COLUMNS = "columns"
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count; these leave 13 rows over of tiles of 16, 32 and 64, and 77 of tiles of 128.
+#: The last fills every tile.
 TOKENS = (
     Extent(2, 2, 129, 129, 32, runs="disordered"),
     Extent(1, 65, 1_025, 1_025, 16, group=65),
@@ -67,6 +70,7 @@ TOKENS = (
     Extent(2, 8, 17, 65, 1_026, runs="late"),
     *(Extent(1, 1, 9, 9, width, runs=order) for order, width in zip(ORDERS, cycle((16, 20)), strict=False)),
     Extent(1, 1, 9, 9, 16, runs=COLUMNS),
+    Extent(4, 8, 4_096, 4_096, 16),
 )
 TOKENS_AT_FULL = (
     Extent(1, 32, 4_096, 4_096, 128),
@@ -83,6 +87,7 @@ ENCODINGS = (
     Extent(1, 3, 65_539, 65_539, 16),
     *(Extent(1, 3, 9, 9, 100, runs=order) for order in ORDERS),
     Extent(1, 3, 9, 9, 100, runs=COLUMNS),
+    Extent(1, 3, 4_096, 4_096, 64),
 )
 ENCODINGS_AT_FULL = (Extent(1, 32, 32_771, 32_771, 128), Extent(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
@@ -98,6 +103,7 @@ BIASES = (
     Extent(1, 2, 205, 333, 64),
     Extent(1, 2, 9, 9, 64, runs="disordered"),
     Extent(1, 32, 300, 555, 64),
+    Extent(1, 4, 512, 1_024, 64),
 )
 BIASES_AT_FULL = (Extent(1, 2, 2_049, 2_049, 64), Extent(1, 71, 129, 257, 64, runs="shuffled"), Extent(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention whose axes are large together: a decoding step and a chunk of a model of 8B parameters, and a batch of grouped heads.
@@ -108,7 +114,8 @@ TOGETHER_LARGE = (
 )
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
 #: keeps that slides, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows over of tiles of 16, 32 and
-#: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either.
+#: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either;
+#: the last call fills every tile.
 #: One query of decoding stands among keys in any order, and one in each row of a batch elsewhere.
 ATTENTION = (
     Extent(2, 10, 5, 65, 16, group=5, runs="one side"),
@@ -125,11 +132,15 @@ ATTENTION = (
     Extent(1, 4, 1, 2_113, 64, group=4),
     Extent(1, 4, 1, 1_921, 64, group=2, causal=True),
     Extent(1, 2, 577, 801, 16, group=2, runs="shuffled", causal=True),
-    *(Extent(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated", *APART)),
+    *(
+        Extent(1, 2, 9, 9, width, group=2, runs=order, causal=True)
+        for order, width in zip(("disordered", "repeated", *APART), cycle(BETWEEN), strict=False)
+    ),
     Extent(2, 2, 205, 333, 16, group=2),
     *TOGETHER_LARGE,
     Extent(1, 2, 1, 801, 16, runs="shuffled", causal=True),
     Extent(3, 2, 1, 333, 16, group=2, runs="rows", causal=True),
+    Extent(2, 4, 512, 512, 16, group=2, causal=True),
 )
 #: Queries as far from the start as keys, for code that counts both from there; float16 doesn't hold the last position.
 PREFILL = Extent(1, 1, 2_114, 2_114, 64, causal=True, tuned=True)
@@ -140,8 +151,8 @@ ATTENTION_AT_FULL = (
     Extent(513, 128, 1, 5, 8, group=64, runs="late"),
 )
 #: Calls of several rows, heads and tokens, beside which neighbours are asked for: each row from elsewhere, or in an order of its own;
-#: where queries meet keys they are smaller, and smallest where positions are projected.
-BESIDE = tuple(Extent(3, 4, 33, 33, 16, runs=runs) for runs in ("rows", "disordered"))
+#: where queries meet keys they are smaller, and smallest where positions are projected. One row has few tokens, as in speculative decoding.
+BESIDE = (*(Extent(3, 4, 33, 33, 16, runs=runs) for runs in ("rows", "disordered")), Extent(1, 4, 9, 9, 16, runs="disordered"))
 BESIDE_MEETING = tuple(Extent(3, 4, 9, 17, 8, group=2, runs=runs, causal=runs == "rows") for runs in ("rows", "disordered"))
 NARROW = 4
 #: How many calls of any size follow those that are planned, the most of each axis in them, and of vectors, or of pairs of a query and key.

@@ -137,8 +137,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 #: Qwen3-Next, GPT-NeoX-20B; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach beyond any table, or
 #: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
-#: videos, or three images, side by side, five grids, a video of so many steps that seconds in half precision move what follows, and one of
-#: thirds of a second.
+#: videos, or three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows,
+#: and one of thirds of a second.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -179,6 +179,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"text": (3,), "times": (2_400,), "heights": (1,), "widths": (1,), "tokens_per_second": 25, "seconds": 2 / 29.97},
     {"text": (1, 0, 3, 0, 2), "times": (1, 3, 1, 2, 4), "heights": (1, 2, 2, 1, 3), "widths": (2, 1, 1, 4, 2)},
     {"text": (2, 0, 0), "times": (1, 1, 1), "heights": (2, 2, 2), "widths": (3, 3, 3)},
+    {"text": (2, 0, 1) * 11, "times": (1,) * 33, "heights": (2, 3, 1) * 11, "widths": (3, 1, 2) * 11},
     {"text": (5,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 1, "seconds": 1 / 3},
 )
 
