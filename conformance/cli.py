@@ -1,6 +1,7 @@
 """The program ``posenc``: heed what ends it before all else is imported, run a command, and turn what happens into an exit status."""
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -156,6 +157,8 @@ def _told(error: Exception) -> tuple[str, int]:
         return str(error), Status.WRONG_USAGE
     if isinstance(error, VectorError):
         return f"vectors: {error}", Status.HARNESS_FAILED
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"file must have a name that its folder can hold, got {error.filename!r}", Status.WRONG_USAGE
     if isinstance(error, FileNotFoundError) and error.filename is None:  # as `os.getcwd` has it
         return "working folder must exist, got one that is gone", Status.WRONG_USAGE
     if isinstance(error, OSError):

@@ -585,6 +585,17 @@ def without_the_last_tile(right: Function, *, tile: int, axis: int, of: Sequence
     return kernel
 
 
+def without_the_last_heads_of(right: Function, tile: int) -> Function:
+    """Return code that gives zeros for the last tile of heads where several are all whole."""
+
+    def kernel(x: np.ndarray, *arrays: np.ndarray, **said: Any) -> np.ndarray:
+        found, heads = np.array(right(x, *arrays, **said)), x.shape[1]
+        found[:, heads - tile if heads > tile and heads % tile == 0 else heads :] = 0.0
+        return found
+
+    return kernel
+
+
 def with_few_grids(positions: np.ndarray, *, widths: Sequence[int], **said: Any) -> np.ndarray:
     """Return the positions of grids, of which the sixth and those after it are one column wide."""
     return np.asarray(mrope.positions(positions, widths=(*widths[:5], *[1] * len(widths[5:])), **said))
@@ -604,6 +615,8 @@ BETWEEN: list[Kernel] = [
     Kernel("the last of whole tiles", "rope.rotate", without_the_last_tile(rotate, tile=256, axis=2, of=(0, 1)), {"layout": "half"}),
     Kernel("the last of whole tiles", "sinusoidal.encode", without_the_last_tile(encode, tile=512, axis=0, of=(0,)), {}),
     Kernel("the last of whole tiles of keys", "none.attend", without_the_last_tile(none.attend, tile=128, axis=2, of=(1, 2, 4)), {}),
+    Kernel("the last of whole tiles of heads", "rope.rotate", without_the_last_heads_of(rotate, 32), {"layout": "half"}),
+    Kernel("the last of whole tiles of heads", "rope.attend", without_the_last_heads_of(attend, 32), {"layout": "half"}),
     Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
     Kernel("one width scaled wrongly", "none.attend", of_one_width(none.attend, 96), {}),
 ]

@@ -68,15 +68,19 @@ def loaded(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(MOST_BYTES + 1)
-        found = json.loads(text, object_pairs_hook=_once) if len(text) <= MOST_BYTES else None
     except OSError as error:
         message = f"{path.name} must be a file that can be read, got {error.strerror}"
         raise ConfigurationError(message) from error
+    if len(text) > MOST_BYTES:
+        message = f"{path.name} must be a file of at most {MOST_BYTES:,} bytes, got a longer one"
+        raise ConfigurationError(message)
+    try:
+        found = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"
         raise ConfigurationError(message) from error
     if not isinstance(found, Mapping):
-        message = f"{path.name} must be a JSON object of at most {MOST_BYTES} bytes, got {type(found).__name__}"
+        message = f"{path.name} must be a JSON object, got {type(found).__name__}"
         raise ConfigurationError(message)
     return found
 

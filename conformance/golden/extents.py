@@ -70,7 +70,7 @@ TOKENS = (
     Extent(2, 8, 17, 65, 1_026, runs="late"),
     *(Extent(1, 1, 9, 9, width, runs=order) for order, width in zip(ORDERS, cycle((16, 20)), strict=False)),
     Extent(1, 1, 9, 9, 16, runs=COLUMNS),
-    Extent(4, 8, 4_096, 4_096, 16),
+    Extent(1, 128, 1_024, 1_024, 16),
 )
 TOKENS_AT_FULL = (
     Extent(1, 32, 4_096, 4_096, 128),
@@ -87,7 +87,7 @@ ENCODINGS = (
     Extent(1, 3, 65_539, 65_539, 16),
     *(Extent(1, 3, 9, 9, 100, runs=order) for order in ORDERS),
     Extent(1, 3, 9, 9, 100, runs=COLUMNS),
-    Extent(1, 3, 4_096, 4_096, 64),
+    Extent(1, 128, 4_096, 4_096, 64),
 )
 ENCODINGS_AT_FULL = (Extent(1, 32, 32_771, 32_771, 128), Extent(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
@@ -103,7 +103,7 @@ BIASES = (
     Extent(1, 2, 205, 333, 64),
     Extent(1, 2, 9, 9, 64, runs="disordered"),
     Extent(1, 32, 300, 555, 64),
-    Extent(1, 4, 512, 1_024, 64),
+    Extent(1, 64, 256, 256, 64),
 )
 BIASES_AT_FULL = (Extent(1, 2, 2_049, 2_049, 64), Extent(1, 71, 129, 257, 64, runs="shuffled"), Extent(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention whose axes are large together: a decoding step and a chunk of a model of 8B parameters, and a batch of grouped heads.
@@ -115,7 +115,7 @@ TOGETHER_LARGE = (
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
 #: keeps that slides, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows over of tiles of 16, 32 and
 #: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either;
-#: the last call fills every tile.
+#: the last two fill every tile.
 #: One query of decoding stands among keys in any order, and one in each row of a batch elsewhere.
 ATTENTION = (
     Extent(2, 10, 5, 65, 16, group=5, runs="one side"),
@@ -140,7 +140,8 @@ ATTENTION = (
     *TOGETHER_LARGE,
     Extent(1, 2, 1, 801, 16, runs="shuffled", causal=True),
     Extent(3, 2, 1, 333, 16, group=2, runs="rows", causal=True),
-    Extent(2, 4, 512, 512, 16, group=2, causal=True),
+    Extent(1, 2, 512, 512, 16, group=2, causal=True),
+    Extent(8, 64, 2, 16, 8, group=8, causal=True),
 )
 #: Queries as far from the start as keys, for code that counts both from there; float16 doesn't hold the last position.
 PREFILL = Extent(1, 1, 2_114, 2_114, 64, causal=True, tuned=True)

@@ -142,7 +142,7 @@ def _adapter(target: str) -> Adapter:
         return _named(target, _imported(target, lambda: importlib.import_module(BUNDLED[target])), "adapter")
     if target.startswith(COMMAND):
         return _program(target.removeprefix(COMMAND))
-    if target.endswith(".py") or Path(target).is_file():
+    if _names_a_file(target):
         return _only(target, _imported(target, lambda: _execute(Path(target))))
     if target and Path(target).is_dir():
         files = sorted(path.name for path in Path(target).glob("*.py"))
@@ -154,6 +154,15 @@ def _adapter(target: str) -> Adapter:
     known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
     message = f"target must be {known}, got {target!r}{_meant_by(target)}"
     raise TargetError(message)
+
+
+def _names_a_file(name: str) -> bool:
+    """Whether a name is that of a Python file, or of any that is there; a name that no file can have is refused."""
+    try:
+        return Path(name).is_file() or name.endswith(".py")
+    except OSError as error:
+        message = f"target must have a name that its folder can hold, got {shown(name)}"
+        raise TargetError(message) from error
 
 
 def _meant_by(target: str) -> str:
@@ -190,8 +199,11 @@ def _files_here() -> list[str]:
 
 def module(name: str) -> ModuleType:
     """Return the module that a file or a dotted name holds, or raise ``TargetError``."""
-    if name.endswith(".py") or Path(name).is_file():
+    if _names_a_file(name):
         return _imported(name, lambda: _execute(Path(name)))
+    if name.startswith("."):
+        message = f"target must name a module from its outermost package on, got {name!r}"
+        raise TargetError(message)
     _search_here()
     return _imported(name, lambda: importlib.import_module(name))
 
@@ -209,8 +221,12 @@ def _program(words: str) -> Adapter:
 
 
 def _execute(path: Path) -> ModuleType:
-    if not path.is_file():
-        message = f"target must be a file that exists, got {path}{near_file(path)}"
+    if path.exists() or path.is_symlink():
+        kind = "" if path.is_file() else "a folder" if path.is_dir() else "no regular file" if path.exists() else "a link to nothing"
+        message = f"target must be a regular file, got {path}, {kind}"
+    else:
+        kind, message = "missing", f"target must be a file that exists, got {path}{near_file(path)}"
+    if kind:
         raise TargetError(message)
     sys.path.insert(0, str(path.resolve().parent))
     name = f"posenc_target_{path.stem}"

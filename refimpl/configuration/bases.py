@@ -22,7 +22,7 @@ def base(section: Section, rope: Section | None, layer: Layer, family: Family, n
     if found is None:
         return _assumed(layer, family, notes)
     key, value = found
-    if not is_number(value) or not 1 < value < float("inf"):
+    if not is_number(value) or value <= 1:
         notes.find("error", "no-base", key, value, "be a finite number above 1")
         return None
     notes.decide(key, value, f"the base is {value:,.10g}")

@@ -7,7 +7,7 @@ from typing import Any
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import SOFTMAX, Amount, AttentionFactor, Notes
-from refimpl.configuration.sections import Section, agreed, is_number, near_miss
+from refimpl.configuration.sections import LEAST, MOST, Section, agreed, is_number, near_miss
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter, describe
@@ -223,6 +223,9 @@ def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
 def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
     """Return a value that the operation's own rule allows, or note that it doesn't."""
     key, value = found
+    if isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value):
+        notes.find("error", "bad-value", key, value, f"be 0 or a number from {LEAST:g} to {MOST:g}, of either sign")
+        return None
     value = int(value) if parameter.kind is int and isinstance(value, float) and value.is_integer() else value
     try:
         replace(parameter, name=key).check(value)
@@ -327,27 +330,28 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
     if scales := rope.given(("short_mscale", "long_mscale")):
         return _scales(scales, notes)
     if given := rope.given(("attention_factor",)):
-        if not is_number(given[0][1]) or not 0 < given[0][1] < float("inf"):
+        if not is_number(given[0][1]) or given[0][1] <= 0:
             notes.find("error", "bad-value", *given[0], "be a positive number")
             return None
         notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}")
         return AttentionFactor(given=(given[0][1], given[0][1]))
     original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
     factor, longest = rope.given(("factor",)), section.given(spellings.MAX_LENGTH)
-    if original is None or not is_number(original[1]) or not (factor or longest):
+    if original is None or not (factor or longest):
         notes.find("error", "missing-key", spellings.MAX_LENGTH[0], None, "be given, for the attention factor")
         return None
     longest_key, length = factor[0] if factor else longest[0]
-    if not is_number(length) or not 0 < length < float("inf"):
-        notes.find("error", "bad-value", longest_key, length, "be a positive number")
-        return None
+    for key, value, least in ((*original, 1), (longest_key, length, LEAST)):
+        if not is_number(value) or value < least:
+            notes.find("error", "bad-value", key, value, f"be a number of at least {least:g}")
+            return None
     length = length * original[1] if factor else length
     notes.decide(longest_key, length, f"the attention factor is that of {length:g} positions, trained on {original[1]}")
     return AttentionFactor("longrope.attention_factor", {"original_length": original[1], "max_length": round(length)})
 
 
 def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | None:
-    if len(scales) != 2 or not all(is_number(value) and 0 < value < float("inf") for _, value in scales):
+    if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
         notes.find("error", "bad-value", scales[0][0], scales[0][1], "be a positive number, and short_mscale and long_mscale both")
         return None
     notes.decide(*scales[0], f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}")

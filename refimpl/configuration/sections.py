@@ -8,6 +8,9 @@ from typing import Any
 from refimpl.configuration import spellings
 from refimpl.configuration.findings import Notes, shown
 
+#: Of what size numbers of a configuration are at least and at most, if they aren't 0.
+LEAST, MOST = 1e-12, 1e15
+
 
 @dataclass(frozen=True)
 class Section:
@@ -40,8 +43,8 @@ def near_miss(word: str, known: Collection[str], cutoff: float = 0.6) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number, which true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a number, which true and false are not, of a size that can be computed with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and (value == 0 or LEAST <= abs(value) <= MOST)
 
 
 def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) -> tuple[str, Any] | None:
