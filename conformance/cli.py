@@ -15,6 +15,9 @@ from conformance.isolate.interrupts import forgotten, heeded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: With less memory than that NumPy's libraries can't be loaded, or end the program themselves.
+LEAST_MEMORY = 1 << 30
+
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback.
@@ -28,7 +31,8 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
     with heeded(to_the_end=arguments is None):
         try:
-            status = _ended(arguments)
+            little = _too_little_memory()
+            status = _refuse(little) if little else _ended(arguments)
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):
                 sys.stderr.write("posenc: interrupted\n")
@@ -45,6 +49,18 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
             with contextlib.suppress(OSError):
                 _written()
             return status
+
+
+def _too_little_memory() -> str:
+    """Return what is wrong with the limits of memory, with which a library ends the program without a word; nothing if nothing is."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for limit, option in (("RLIMIT_AS", "-v"), ("RLIMIT_DATA", "-d")):
+            allowed = resource.getrlimit(getattr(resource, limit))[0]
+            if allowed != resource.RLIM_INFINITY and allowed < LEAST_MEMORY:
+                return f"memory must not be limited to less than {LEAST_MEMORY >> 20} MiB (ulimit {option}), got {allowed >> 20} MiB"
+    return ""
 
 
 def _ended(arguments: "Sequence[str] | None") -> int:
@@ -83,7 +99,7 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     return status if isinstance(status, int) else Status.CONFORMS
 
 
-def _refuse(message: str) -> None:
+def _refuse(message: str) -> int:
     """Write one line as ``refuse`` does, also where what this needs can't be imported: a library is missing, or memory."""
     try:
         from conformance.commands.telling import refuse
@@ -92,6 +108,7 @@ def _refuse(message: str) -> None:
     except Exception:  # noqa: BLE001  one line, whatever it is
         with contextlib.suppress(OSError):
             sys.stderr.write(f"posenc: {''.join(each for each in ' '.join(message.split()) if each.isprintable())}\n")
+    return Status.WRONG_USAGE
 
 
 def _open_what_is_closed() -> None:

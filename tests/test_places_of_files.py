@@ -37,6 +37,11 @@ def test_a_name_that_no_file_can_have_is_wrong_usage(command: str, capfd: pytest
     assert "posenc: " in told
 
 
+def test_where_vectors_can_be_written_is_told_before_they_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["vectors", "export", str(tmp_path / "none" / "v.json")])
+    assert (status, "folder of the file must exist, got" in capfd.readouterr().err) == (Status.WRONG_USAGE, True)
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_a_target_that_is_no_regular_file_is_told_what_it_is(kind: str, tmp_path: Path) -> None:
     OTHERS[kind](tmp_path / "mine.py")

@@ -184,8 +184,8 @@ def near_miss(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
 def near_file(path: Path) -> str:
     """Return `` (did you mean FILE?)`` for a file that is there: of the same name in a folder near by, or of a name that is close."""
     folders, patterns = (path.parent, path.parent.parent), (path.name, f"*/{path.name}") if path.name else ()
-    elsewhere = [each for folder in folders for pattern in patterns for each in folder.glob(pattern)]
-    beside = [each.name for each in path.parent.glob(f"*{path.suffix}")]
+    elsewhere = [each for folder in folders for pattern in patterns for each in folder.glob(pattern) if each != path]
+    beside = [each.name for each in path.parent.glob(f"*{path.suffix}") if each.name != path.name]
     return _did_you_mean([str(each) for each in elsewhere[:1] or map(path.with_name, _near(path.name, beside, 0.6))])
 
 

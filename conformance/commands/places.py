@@ -24,4 +24,9 @@ class Place(click.Path):
             from conformance.adapt.adapter import near_file
 
             self.fail(f"{self.name} must be one that exists, got {str(value)!r}{near_file(Path(value))}", param, ctx)
+        there = Path(value)
+        if there.is_dir() and not self.dir_okay:
+            self.fail(f"file must not be a folder, got {str(value)!r}", param, ctx)
+        if not self.file_okay and there.exists() and not there.is_dir():
+            self.fail(f"folder must not be a file, got {str(value)!r}", param, ctx)
         return super().convert(value, param, ctx)

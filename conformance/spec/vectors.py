@@ -59,6 +59,7 @@ def verify(directory: Path | None = None) -> int:
 
 def export(path: Path, *, directory: Path | None = None) -> int:
     """Write all vectors as one JSON file, laid out as the YAML files are; return how many cases there are."""
+    files.verify(path)
     documents = _verified(_open(directory))
     tree = {"format": FORMAT, "files": _without_infinity(documents)}
     files.write(path, json.dumps(tree, separators=(",", ":"), allow_nan=False) + "\n")
