@@ -1,6 +1,7 @@
 """A name that no file can have, and what is no regular file, is told in one line, whatever command gets it."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ COMMANDS = {
     "verify": ["vectors", "verify", "--directory", LONG],
 }
 #: What stands in place of a target, and what it is called.
-OTHERS = {"a folder": os.mkdir, "no regular file": os.mkfifo, "a link to nothing": lambda path: os.symlink("nowhere", path)}
+OTHERS: dict[str, Callable[[Path], None]] = {"a folder": os.mkdir, "no regular file": os.mkfifo, "a link to nothing": lambda path: path.symlink_to("nowhere")}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
