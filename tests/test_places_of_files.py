@@ -26,7 +26,11 @@ COMMANDS = {
     "verify": ["vectors", "verify", "--directory", LONG],
 }
 #: What stands in place of a target, and what it is called.
-OTHERS: dict[str, Callable[[Path], None]] = {"a folder": os.mkdir, "no regular file": os.mkfifo, "a link to nothing": lambda path: path.symlink_to("nowhere")}
+OTHERS: dict[str, Callable[[Path], None]] = {
+    "a folder": os.mkdir,
+    "no regular file": os.mkfifo,
+    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
