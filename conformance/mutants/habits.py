@@ -218,9 +218,9 @@ HABITS: dict[str, Habit] = {
         Habit(
             "rope.rotate/positions-of-the-first-call",
             "rope.rotate",
-            does="turns by the positions of the first call with the same shapes, as a captured graph, or a cache keyed by the length, does",
+            does="turns by the positions of an earlier call of the same shapes, as a captured graph, or a cache keyed by the length, does",
             should="use the positions of this call",
-            fix="copy positions and lengths into the captured buffers before every replay; make the offset part of the key",
+            fix="copy positions and lengths into the captured buffers before every replay; make all positions part of the key",
             make=Captured,
             convicted_by=(HISTORY,),
             threads=(

@@ -1,7 +1,7 @@
 """Find what changes an answer: an earlier call, the order of sets, or nothing that can be seen."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from conformance.calls.subject import Reply
 from conformance.isolate.session import Session
 from conformance.judge import reproduction
 from conformance.judge.journal import Call
+from conformance.spec.declarations import operations
 
 #: How often an earlier call must change an answer, and its absence must not, before it is named as the cause.
 TIMES = 3
@@ -170,4 +171,15 @@ def earlier(pair: Pair) -> str:
 def _differing(pair: Pair) -> str:
     alike = pair.call.task.descriptor.index == pair.earlier.task.descriptor.index
     names = [*pair.call.differing(pair.earlier), *(["dtype"] if pair.call.task.dtype != pair.earlier.task.dtype else [])] if alike else []
+    if alike and not names and pair.call.looks_like(pair.earlier):
+        names = list(_numbers(pair))
     return f"; they differ in {', '.join(names)}" if names else ""
+
+
+def _numbers(pair: Pair) -> Iterator[str]:
+    """Yield which arrays differ, and where first: the numbers of long ones aren't shown."""
+    for name, now, before in zip(operations()[pair.call.task.operation].arrays, pair.call.arrays, pair.earlier.arrays, strict=True):
+        places = np.argwhere(now != before)
+        if len(places):
+            place = tuple(map(int, places[0]))
+            yield f"{name}: {len(places):,} of {now.size:,} numbers, at {place} {now[place]:.9g} after {before[place]:.9g}"
