@@ -20,7 +20,11 @@ from conformance.show.summary import Conviction, convictions, verdict
 HERE = Path(os.path.relpath(Path(__file__).parent))
 #: How many parts of a target are judged side by side; each imports its framework.
 JOBS = min(os.cpu_count() or 1, 4)
-FALCON = ("slopes", "key index", "product")
+#: What is wrong in transformers, as weights were trained with it, and what tells it.
+TRAINED = {
+    ("falcon", "alibi.bias"): ("slopes", "key index", "product"),
+    ("v-jepa-2", "rope.rotate"): ("rope.rotate/tiled-tables-neighbour-rotation",),
+}
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,12 @@ def named_as_repeated_tables(report: Report) -> bool:
     return bool(found) and all(_tells(conviction, "how-to-train-your-gpt/issues/6") for conviction in found)
 
 
-def only_falcon(report: Report) -> bool:
-    """Return whether Falcon alone is wrong, and all three of its roundings are told where its bias was judged."""
+def only_as_trained(report: Report) -> bool:
+    """Return whether only what weights were trained with is wrong, and each such mistake is told where it was judged."""
     found = convictions(report)
-    judged = any(result.implementation == "falcon" and result.operation == "alibi.bias" for result in report.results)
-    told = any(_tells(conviction, *FALCON) for conviction in found)
-    return told is judged and all(conviction.implementation == "falcon" for conviction in found)
+    judged = {(result.implementation, result.operation) for result in report.results} & {*TRAINED}
+    told = {key for key in judged if any(each.implementation == key[0] and _tells(each, *TRAINED[key]) for each in found)}
+    return told == judged and {each.implementation for each in found} <= {implementation for implementation, _ in TRAINED}
 
 
 def only_named(*mistakes: str, in_half: tuple[str, ...] = ()) -> Callable[[Report], bool]:
@@ -73,6 +77,11 @@ def only_named(*mistakes: str, in_half: tuple[str, ...] = ()) -> Callable[[Repor
         return all(named) and set().union(*named) == {*mistakes} and {*in_half} <= {each.implementation for each in every}
 
     return holds
+
+
+def where_judged(operation: str, holds: Callable[[Report], bool]) -> Callable[[Report], bool]:
+    """Return whether something holds if an operation was judged, and else that all conforms: a run may take a part of what is offered."""
+    return lambda report: (holds if any(result.operation == operation for result in report.results) else conforms)(report)
 
 
 def only_history(report: Report) -> bool:
@@ -94,7 +103,12 @@ EXAMPLES = (
     Example("numpy", "conforms", conforms, many=True),
     Example("array_api_strict", "conforms", conforms, many=True),
     Example("ggml", "conforms", conforms),
-    Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon, many=True),
+    Example(
+        "transformers",
+        "conforms but for Falcon's slopes, key index and product in bfloat16, and V-JEPA 2's tables for halves on pairs of neighbours",
+        only_as_trained,
+        many=True,
+    ),
     Example("transformers4", "conforms", conforms),
     Example("mlx", "conforms", conforms),
     Example(
@@ -103,7 +117,12 @@ EXAMPLES = (
         only_named("always-long", "mscale-unset-is-one"),
     ),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:mlx_lm", "conforms", conforms),
-    Example("vllm", "conforms", conforms, many=True),
+    Example(
+        "vllm",
+        "conforms but for dynamic NTK as published configurations ask for it, which is plain rope",
+        where_judged("dynamic_ntk.rotate", only_named("never-stretched")),
+        many=True,
+    ),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:vllm", "conforms", conforms),
     Example("torchtune", "conforms", conforms),
     Example(

@@ -1,17 +1,22 @@
-"""The bundled adapters, each in its worker: what they offer, what of it is right, and the two deviations that are real."""
+"""The bundled adapters, each in its worker: what they offer, how it differs (the table of docs/findings.md), and what of it is right."""
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from conformance.calls.outcomes import Failed, NotJudged, Passed
+from conformance.calls.outcomes import NotJudged, Passed
 from conformance.calls.subject import CallRefusedError
+from conformance.diagnosis.diagnose import Observation, diagnose
 from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
 from conformance.isolate.targets import BUNDLED, LibraryMissing
 from conformance.judge.judge import Judgement, compare, exact_in
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.vectors import Vector, load
 from refimpl.schemes import mrope, operations
 
@@ -62,8 +67,26 @@ OFFERED = {
         "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
     },
 }
-#: Those of which not everything is right.
-DEVIATING = {"equinox", "keras_hub", "litgpt", "mlx_lm", "sglang"}
+#: What rounds positions in half precision, and is judged in float32 here.
+HALVES = {("keras_hub", "esm"), ("keras_hub", "roformer")}
+
+
+class Difference(NamedTuple):
+    """A row of the table of docs/findings.md: the ``name`` that an implementation of a target gets for what it does otherwise."""
+
+    target: str
+    label: str
+    name: str
+
+    @property
+    def convention(self) -> bool:
+        """Whether it is right where it is declared, as the adapter declares it."""
+        return MUTANTS[self.name].kind == "convention"
+
+
+FINDINGS = Path(__file__).parents[1] / "docs" / "findings.md"
+ROW = re.compile(r"^\| `(\w+)` \| `([\w.-]+)` \| `(\S+)` \|", re.MULTILINE)
+DIFFERENCES = [Difference(*row) for row in ROW.findall(FINDINGS.read_text(encoding="utf-8"))]
 
 
 Start = Callable[[str], Session]
@@ -116,47 +139,57 @@ def test_every_adapter_reports_the_version_of_its_library(session: Session) -> N
     assert session.about["versions"][session.target][0].isdecimal()
 
 
-@pytest.mark.parametrize("session", [name for name in BUNDLED if name not in DEVIATING], indirect=True)
-def test_every_implementation_but_falcon_and_the_forgetful_layer_meets_the_vectors(session: Session) -> None:
+def deviates(session: Session, implementation: Descriptor) -> bool:
+    """Return whether a row says that an implementation is wrong in this scheme; what is wrong in one operation may be so in another."""
+    scheme = implementation.operation.partition(".")[0]
+    wrong = {(row.target, row.label, row.name.partition(".")[0]) for row in DIFFERENCES if not row.convention}
+    return (session.target, implementation.label, scheme) in wrong
+
+
+@pytest.mark.parametrize("session", [name for name in BUNDLED if name != "equinox"], indirect=True)
+def test_what_no_row_calls_wrong_meets_the_vectors(session: Session) -> None:
     wrong, right = [], 0
     for implementation in session.implementations:
-        found = judgements(session, implementation) if implementation.label != "falcon" else {}
-        right += sum(isinstance(judgement.outcome, Passed) for judgement in found.values())
-        wrong += [f"{implementation.label}: {name}" for name, one in found.items() if not isinstance(one.outcome, Passed | NotJudged)]
+        halves = (session.target, implementation.label) in HALVES
+        found = {} if deviates(session, implementation) else judgements(session, implementation)
+        asked = {name: one for name, one in found.items() if not halves or name.endswith("float32")}
+        right += sum(isinstance(judgement.outcome, Passed) for judgement in asked.values())
+        wrong += [f"{implementation.label}: {name}" for name, one in asked.items() if not isinstance(one.outcome, Passed | NotJudged)]
 
     assert wrong == []
     assert right >= 20
 
 
+def observed(session: Session, implementation: Descriptor, forced: Mapping[str, object]) -> Iterator[Observation]:
+    """Yield what comes back for every vector in float32 if some parameters aren't those that it asks for."""
+    subject = session.subject(implementation, "float32", implementation.profile["float32"])
+    for vector in VECTORS:
+        if vector.operation == implementation.operation and exact_in(vector, "float32"):
+            try:
+                reply = subject.call(list(vector.inputs.values()), {**vector.parameters, **forced})
+            except CallRefusedError:
+                continue
+            yield Observation(vector, dict(reply.values), "float32", implementation.takes.masked)
+
+
+@pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: f"{row.target}-{row.label}-{row.name}")
+def test_what_differs_is_named(start: Start, row: Difference) -> None:
+    session, mutant = start(row.target), MUTANTS[row.name]
+    implementation = only(session, mutant.operation, row.label)
+
+    told = diagnose(mutant.operation, list(observed(session, implementation, mutant.forces)), implementation.profile["float32"])
+
+    assert told is not None
+    assert row.name in told.mutants
+
+
+def test_every_target_of_the_table_is_there_and_every_row_once() -> None:
+    assert {row.target for row in DIFFERENCES} < set(BUNDLED)
+    assert len(DIFFERENCES) == len(set(DIFFERENCES)) > 20
+
+
 def only(session: Session, operation: str, label: str) -> Descriptor:
     return next(one for one in session.implementations if (one.operation, one.label) == (operation, label))
-
-
-@pytest.mark.parametrize(("operation", "case"), [("longrope.rotate", "at-capacity"), ("yarn.rotate", "mscale-alone")])
-def test_mlx_lm_takes_the_long_factors_always_and_one_mscale_without_the_other(start: Start, operation: str, case: str) -> None:
-    session = start("mlx_lm")
-    found = judgements(session, only(session, operation, "mlx_lm"))
-
-    assert isinstance(found[f"{operation}/{case} at float32"].outcome, Failed)
-    assert any(isinstance(judgement.outcome, Passed) for judgement in found.values())
-
-
-@pytest.mark.parametrize(
-    ("operation", "case"), [("yarn.frequencies", "eight-wide"), ("yarn.attention_factor", "fourfold"), ("yarn.rotate", "half-layout")]
-)
-def test_litgpt_inverts_the_ramp_of_yarn_and_has_no_default_factor(start: Start, operation: str, case: str) -> None:
-    session = start("litgpt")
-
-    assert isinstance(judgements(session, only(session, operation, "litgpt"))[f"{operation}/{case} at float32"].outcome, Failed)
-
-
-def test_what_litgpt_offers_beside_yarn_meets_the_vectors(start: Start) -> None:
-    session = start("litgpt")
-    rest = [one for one in session.implementations if not one.operation.startswith("yarn.") or one.operation == "yarn.softmax_scale"]
-    found = [judgement.outcome for one in rest for judgement in judgements(session, one).values()]
-
-    assert all(isinstance(outcome, Passed | NotJudged) for outcome in found)
-    assert sum(isinstance(outcome, Passed) for outcome in found) >= 20
 
 
 def test_torchtune_trains_code_llama_by_another_base_with_lora_than_without() -> None:
@@ -167,42 +200,6 @@ def test_torchtune_trains_code_llama_by_another_base_with_lora_than_without() ->
         whole, adapted = models.code_llama2_7b(), models.lora_code_llama2_7b(["q_proj"])
 
     assert [model.layers[0].attn.pos_embeddings.base for model in (whole, adapted)] == [1_000_000, 10_000]
-
-
-@pytest.mark.parametrize(
-    ("target", "operation", "label", "wrong", "right"),
-    [
-        ("keras_hub", "position_interpolation.rotate", "llama", "half-layout", None),
-        ("keras_hub", "ntk_aware.rotate", "keras_hub", "half-layout", None),
-        ("sglang", "dynamic_ntk.rotate", "sglang", "fractional-factor", None),
-        ("sglang", "longrope.rotate", "sglang", "single-token", "half-layout"),
-        ("sglang", "yarn.rotate", "sglang", "mscale-zero", "mscale-ratio"),
-        ("sglang", "yarn.rotate", "deepseek", "mscale-alone", "mscale-ratio"),
-    ],
-)
-def test_what_keras_hub_and_sglang_do_otherwise_fails(
-    start: Start, target: str, operation: str, label: str, wrong: str, right: str | None
-) -> None:
-    session = start(target)
-    found = judgements(session, only(session, operation, label))
-
-    assert isinstance(found[f"{operation}/{wrong} at float32"].outcome, Failed)
-    assert right is None or isinstance(found[f"{operation}/{right} at float32"].outcome, Passed)
-
-
-@pytest.mark.parametrize(("target", "wrong"), [
-    ("keras_hub", {("position_interpolation.rotate", "llama"), ("ntk_aware.rotate", "keras_hub")}),
-    ("sglang", {("dynamic_ntk.rotate", "sglang"), ("longrope.rotate", "sglang"), ("yarn.rotate", "sglang"), ("yarn.rotate", "deepseek")}),
-])
-def test_what_keras_hub_and_sglang_offer_beside_that_meets_the_vectors_in_float32(
-    start: Start, target: str, wrong: set[tuple[str, str]]
-) -> None:
-    session = start(target)
-    rest = [one for one in session.implementations if (one.operation, one.label) not in wrong]
-    found = {name: judgement.outcome for one in rest for name, judgement in judgements(session, one).items() if name.endswith("float32")}
-
-    assert {name: outcome for name, outcome in found.items() if not isinstance(outcome, Passed | NotJudged)} == {}
-    assert sum(isinstance(outcome, Passed) for outcome in found.values()) >= 100
 
 
 def test_the_queries_of_keras_hubs_gpt_neox_stay_at_position_0_while_it_decodes() -> None:
@@ -219,14 +216,6 @@ def test_the_queries_of_keras_hubs_gpt_neox_stay_at_position_0_while_it_decodes(
         last, cache = layer(tokens[:, step : step + 1], attention_mask=mask[:, step : step + 1], cache=cache, cache_update_index=step)
 
     assert float((last - whole[:, -1:]).detach().abs().max()) > 1e-3
-
-
-def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(start: Start) -> None:
-    falcon, bloom = (judgements(start("transformers"), only(start("transformers"), "alibi.bias", label)) for label in ("falcon", "bloom"))
-    name = "alibi.bias/column-twelve-heads at float32"
-
-    assert isinstance(falcon[name].outcome, Failed)
-    assert isinstance(bloom[name].outcome, Passed)
 
 
 def test_the_class_token_of_llama_4_stands_at_zero_and_its_first_patch_at_one() -> None:

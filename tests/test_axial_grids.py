@@ -13,7 +13,7 @@ from refimpl.errors import SpecificationError
 from refimpl.schemes import axial_rope
 
 HEIGHT, WIDTH = 7, 5
-#: Angles reach 16,000 radians, of which float64 leaves 2e-12; MusicFlamingo's module returns tables of float32, which leave 6e-8.
+#: Angles reach 16,000 radians, of which float64 leaves 2e-12; those of float32 that two modules return leave 6e-8.
 FLOAT64, FLOAT32 = 1e-11, 1e-6
 RISING: Mapping[str, Any] = {"layout": "interleaved", "direction": "positive", "order": "block", "ladder": "linear"}
 
@@ -104,8 +104,20 @@ def musicflamingo() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     return angles, grid, {"axes": (8, 8), "base": 1_200.0}
 
 
+def sam_3() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Return the places of a layer that sees the whole image: columns before rows, in windows of 2 patches instead of patches."""
+    torch = pytest.importorskip("torch")
+    model = pytest.importorskip("transformers.models.sam3.modeling_sam3")
+    sizes = {"image_size": (WIDTH * 14, HEIGHT * 14), "patch_size": 14, "window_size": 2, "head_dim": 32}
+    config = SimpleNamespace(**sizes, rope_parameters={"rope_type": "axial", "rope_theta": 10_000.0})
+    cos, sin = model.Sam3ViTRotaryEmbedding(config)(torch.zeros(1), model.Sam3ViTLayer.precompute_positions(config, 0))
+    angles = np.arctan2(*(each[0, :, ::2].double().numpy() for each in (sin, cos)))
+    rows, columns = np.divmod(np.arange(HEIGHT * WIDTH), WIDTH)
+    return angles, np.stack([columns, rows], axis=-1) * 2 / WIDTH, {"axes": (16, 16)}
+
+
 @pytest.mark.parametrize(
-    "released", [timm_pixels, timm_pixels_by_one_ratio, eva_02, eva_02_with_pixels, cogvideox, ltx_video, musicflamingo]
+    "released", [timm_pixels, timm_pixels_by_one_ratio, eva_02, eva_02_with_pixels, cogvideox, ltx_video, musicflamingo, sam_3]
 )
 def test_what_released_code_computes_is_axial_rope_at_real_positions(released: Any) -> None:
     angles, positions, rule = released()
@@ -113,7 +125,7 @@ def test_what_released_code_computes_is_axial_rope_at_real_positions(released: A
 
     result = axial_rope.rotate(x, positions, head_dim=x.shape[-1], **rule)
 
-    np.testing.assert_allclose(result, turned(x, angles), rtol=0, atol=FLOAT32 if released is musicflamingo else FLOAT64)
+    np.testing.assert_allclose(result, turned(x, angles), rtol=0, atol=FLOAT32 if released in (musicflamingo, sam_3) else FLOAT64)
 
 
 class PixelRotary:

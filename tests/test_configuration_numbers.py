@@ -340,11 +340,37 @@ def test_an_image_of_unknown_size_is_as_large_as_the_model_type_has_it() -> None
     assert kind.rotation.grid["sides"] == (40, 40)
 
 
+SAM_3: dict[str, Any] = {"model_type": "sam3_vit_model", "hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 32}
+
+
+def test_the_layers_of_sam_3_that_see_the_whole_image_turn_like_the_others_at_places_that_are_divided() -> None:
+    windowed, whole = config.read({**SAM_3, "global_attn_indexes": [7, 15, 23, 31], "window_size": 24}).kinds
+
+    assert (windowed.name, whole.name) == ("window_attention", "full_attention")
+    assert whole.layers == (7, 15, 23, 31)
+    assert windowed.rotation == whole.rotation
+    assert whole.rotation is not None
+    assert whole.rotation.grid == {"axes": (32, 32), "order": "block", "ladder": "own"}
+    assert whole.rotation.layout == "interleaved"
+    assert "times 24 / the image's width" in " ".join(decision.says for decision in whole.decisions)
+
+
+def test_an_encoder_of_sam_3_that_says_nothing_of_its_layers_has_the_usual_ones() -> None:
+    assert config.read(SAM_3).kinds[1].layers == (7, 15, 23, 31)
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [({"global_attn_indexes": [32]}, "bad-list"), ({"global_attn_indexes": 7}, "bad-list"), ({"window_size": 0}, "bad-value")],
+)
+def test_windows_of_no_size_and_layers_that_are_not_there_are_errors(keys: dict[str, Any], name: str) -> None:
+    assert name in {finding.name for finding in config.read({**SAM_3, **keys}).findings}
+
+
 @pytest.mark.parametrize(
     ("model_type", "keys", "name", "says"),
     [
         ("vjepa2", {}, "no-vjepa2", "no rotation"),
-        ("sam3_vit_model", {"rope_parameters": {"rope_type": "axial", "rope_theta": 1e4}}, "no-sam3", "global_attn_indexes"),
         ("mistral_large4_text", {"qk_rope_head_dim": 32, "qk_nope_head_dim": 32}, "no-lerope", "numbers that the weights hold"),
     ],
 )

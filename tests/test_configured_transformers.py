@@ -39,6 +39,15 @@ def test_transformers_conforms_to_the_configuration_of_a_released_model(tmp_path
     assert {each.operation for each in report.evidence} == CHOSEN[model]
 
 
+def test_transformers_conforms_to_the_configuration_of_sam_3(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "sam3_vit_model", "hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 32}))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == {"axial_rope.rotate"}
+
+
 def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_path: Path) -> None:
     """docs/findings.md has it reproduced by hand; text stands at one position on all axes, and is turned rightly."""
     pytest.importorskip("transformers", minversion="5.23.0")

@@ -133,6 +133,8 @@ class Images:
         places, tokens = positions.expand(x.shape[0], *positions.shape[-2:]), x.transpose(1, 2)
         if self.sides is not None:
             return torch.cat([self._by_coordinates(*own) for own in zip(x[:, None], places, strict=True)])
+        if function := getattr(self.modeling, "apply_rotary_pos_emb_2d", None):
+            return self._by_places(function, tokens.flatten(0, 1), places.flatten(0, 1)).unflatten(0, tokens.shape[:2]).transpose(1, 2)
         places = places.flip(-1) if self.flipped else places  # the library has the height first
         if function := getattr(self.modeling, "apply_multidimensional_rope", None):
             turned: torch.Tensor = function(tokens, *self.module(x, places), places)
@@ -141,6 +143,10 @@ class Images:
         patches = tokens.flatten(0, 1)
         return _applied(function, patches, self.module(patches, places.flatten(0, 1))).unflatten(0, tokens.shape[:2]).transpose(1, 2)
 
+    def _by_places(self, function: Callable[..., Any], patches: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """Turn by tables of the places as they are, which have no axis of heads."""
+        heads = patches.transpose(0, 1)
+        return _applied(function, heads, self.module(heads, places)).transpose(0, 1)
 
     def _by_coordinates(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Turn by coordinates, which the library makes of a whole grid only: they are given in the place of its grid's."""

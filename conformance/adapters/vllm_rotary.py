@@ -21,6 +21,12 @@ def dynamic(
     return turned(OFFERS.layer("dynamic", length, given, parameters), x, positions)
 
 
+def published(x: torch.Tensor, positions: torch.Tensor, *, factor: float, length: int, **parameters: Any) -> torch.Tensor:
+    """Turn by what published configurations say: not told the original length, the library takes the longest for it."""
+    within(positions, length)
+    return turned(OFFERS.layer("dynamic", length, {"factor": factor}, parameters), x, positions)
+
+
 def ntk(x: torch.Tensor, positions: torch.Tensor, *, factor: float, power: float, **parameters: Any) -> torch.Tensor:
     """Turn by pairs that are all slowed, the fastest one too."""
     given = {"factor": factor} if power == 1 else {"factor": factor, "mixed_b": power}
@@ -53,4 +59,5 @@ def _fits(parameters: Mapping[str, Any]) -> bool:
 OFFERS.offer_all()
 OFFERS.offer("ntk_aware.rotate", ntk, label="ntk", fastest="slowed")
 OFFERS.offer("dynamic_ntk.rotate", dynamic, growth="tokens", when=_longer)
+OFFERS.offer("dynamic_ntk.rotate", published, label="published", growth="tokens", when=_longer)
 OFFERS.offer("longrope.rotate", longrope, layout="half", when=_fits)

@@ -140,6 +140,13 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         origin="in the style of Llama 4's vision without the mask of the class token's angles",
     ).made_by(Rotary(parts=other_positions(lambda positions: np.where((positions == 0).all(axis=-1, keepdims=True), 1, positions)))),
     Mistake(
+        "times-by-frame-rate",
+        does="multiplies the times of a video by 24 / 16, the frame rate of training by its own; height and width are right",
+        should="turn by the positions that are given",
+        fix="leave the frame rate out where the checkpoint's configuration switches it off",
+        threads=("https://github.com/huggingface/diffusers/issues/14768",),
+    ).made_by(Rotary(parts=other_positions(lambda positions: positions * [1.5, 1, 1] if positions.shape[-1] == 3 else positions))),
+    Mistake(
         "axes-added",
         does="adds the positions on all axes and turns all channels by the sum",
         should="turn each axis's channels by its own position",

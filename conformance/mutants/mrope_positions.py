@@ -52,7 +52,8 @@ class Built:
     """The pieces of positions; called as the operation.
 
     ``moment`` is given a step, counted from the video's first or, ``from_start``, from where the sequence began; ``follow`` the start of a
-    grid, and how many positions lie between its first and what is just past its last on every axis.
+    grid, and how many positions lie between its first and what is just past its last on every axis. ``spare`` is how many positions more
+    than its tokens the text before a grid takes up.
     """
 
     lie: Callable[[Array, Sides], tuple[Array, Array, Array]] = by_rows
@@ -60,6 +61,7 @@ class Built:
     follow: Callable[[int, int, int, int], int] = largest
     begun: bool = True
     from_start: bool = False
+    spare: int = 0
 
     def __call__(
         self,
@@ -76,7 +78,7 @@ class Built:
         found, end, goes_on = np.stack([positions] * 3, axis=-1), 0, 0
         for before, *sides in zip(text, times, heights, widths, strict=True):
             time, height, width = sides
-            begin, start = end + before, goes_on + before
+            begin, start = end + before, goes_on + before + (self.spare if before else 0)
             end = begin + time * height * width
             step, row, column = self.lie(positions - begin, (time, height, width))
             early = start if self.from_start else 0
@@ -161,6 +163,11 @@ def in_patches(parameters: Parameters) -> Parameters:
     return {**parameters, **{name: tuple(2 * side for side in parameters[name]) for name in ("heights", "widths")}}
 
 
+def in_frames(parameters: Parameters) -> Parameters:
+    """Leave the times of videos as they are filmed: two frames for each step."""
+    return {**parameters, "times": tuple(2 * time if time > 1 else 1 for time in parameters["times"])}
+
+
 def merged_twice(parameters: Parameters) -> Parameters:
     """Halve the sides of grids that count tokens already."""
     return {**parameters, **{name: tuple(max(side // 2, 1) for side in parameters[name]) for name in ("heights", "widths")}}
@@ -227,7 +234,16 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
      changing(lambda chosen: {**chosen, "heights": chosen["widths"], "widths": chosen["heights"]})),
     (Mistake("patches-for-tokens", "counts the rows and columns of patches, two for each of tokens", GRID,
              "divide heights and widths of grid_thw by spatial_merge_size",
-             origin="in the style of grids that are read as processors list them"), changing(in_patches)),
+             threads=("https://github.com/zhang0jhon/diffusion-4k/issues/17",)), changing(in_patches)),
+    (Mistake("frames-for-steps", "counts the frames of a video, two for each step in time", GRID,
+             "divide the number of frames by temporal_patch_size", threads=("https://github.com/zai-org/CogVideo/pull/538",)),
+     changing(in_frames)),
+    (Mistake("padding-left-out-of-text", "begins a grid a position early: leaves the padding of the text before it out of its length", GRID,
+             "take the length of the text as it is handed over, padding included, where positions count that",
+             threads=("https://github.com/vllm-project/vllm-omni/issues/4443",), origin="that it is one token is ours"), Built(spare=-1)),
+    (Mistake("padding-counted-as-text", "begins a grid a position late: counts padding as text before it", GRID,
+             "take each prompt's own length, not that of the longest in the batch",
+             threads=("https://github.com/huggingface/diffusers/pull/12643",), origin="that it is one token is ours"), Built(spare=1)),
     (Mistake("merged-twice", "halves the rows and columns of tokens, which were merged before", GRID,
              "divide grid_thw by spatial_merge_size once", origin="in the style of grids that two places divide"), changing(merged_twice)),
     (Mistake("column-after-column", "lets the tokens of a step lie column after column", GRID, "make the width the fastest of the three",

@@ -19,6 +19,8 @@ class Grid:
     """How many axes there are; channels that three axes can't share equally don't turn."""
     measured: tuple[int, int] | None = None
     """The usual sizes of an image and of a patch, where patches are counted in parts of the image's sides."""
+    windows: tuple[int, tuple[int, ...]] | None = None
+    """The usual side of a window, and the layers that usually see the whole image, where the others see windows."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +315,7 @@ FAMILIES = {
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
     "recurrent_gemma": Family(fraction=0.5),
     "roformer": Family("interleaved", base_fixed=True, values_asked=True),
-    "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),
+    "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),

@@ -9,7 +9,7 @@ from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Amount, Notes
 from refimpl.configuration.sections import Section, agreed
 
-FULL, SLIDING, SPARSE = "full_attention", "sliding_attention", "minimax_m3_sparse"
+FULL, SLIDING, SPARSE, WINDOWED = "full_attention", "sliding_attention", "minimax_m3_sparse", "window_attention"
 LETTERS = {"L": SLIDING, "G": FULL}
 PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
 
@@ -92,7 +92,26 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]
+    if layers is not None and family.grid is not None and family.grid.windows is not None:
+        return by_windows(section, layers, *family.grid.windows, notes)
     return by_pattern(section, layers, family, notes) if layers is not None else None
+
+
+def by_windows(section: Section, layers: int, usual: int, whole: Sequence[int], notes: Notes) -> list[str] | None:
+    """Return which layers of an encoder see windows of an image, and which the whole of it, where places are divided."""
+    key = "global_attn_indexes"
+    side = usual if section.get("window_size") is None else section.get("window_size")
+    seen = whole if section.get(key) is None else section.get(key)
+    if type(side) is not int or side < 1:
+        notes.find("error", "bad-value", section.name("window_size"), side, "be a number of patches")
+        return None
+    if not isinstance(seen, Sequence) or not all(type(index) is int and 0 <= index < layers for index in seen):
+        notes.find("error", "bad-list", section.name(key), seen, f"be a list of layers, from 0 to {layers - 1}")
+        return None
+    tell = notes.assume if section.get(key) is None else notes.decide
+    says = f"these layers see the whole image, and a patch stands at its place times {side} / the image's width in patches"
+    tell(section.name(key), list(seen), f"{says}; in the others it stands at its place in a window of {side} x {side}")
+    return [FULL if index in seen else WINDOWED for index in range(layers)]
 
 
 def _verify_pattern(section: Section, key: str, types: Sequence[Any], family: Family, notes: Notes) -> None:

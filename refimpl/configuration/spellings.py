@@ -78,6 +78,7 @@ READ = frozenset(
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding"),
+        *("global_attn_indexes", "window_size"),
     }
 )
 BESIDE = frozenset(

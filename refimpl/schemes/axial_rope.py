@@ -185,6 +185,7 @@ SCHEME = Scheme(
         ),
         (
             "EVA-02 divides places by the side of the image and multiplies them by that in pre-training: patch i of n stands at i m / n. "
+            "So do layers of SAM 3 that see the whole image, where m is the side of a window, and n the width of the image. "
             "CogVideoX places a crop where it lies in the whole, by linspace without its end. MusicFlamingo multiplies places of windows "
             "and of frames by -2 pi times the time in seconds. All of this is in the positions, which are real then: how they are made "
             "isn't judged here."
