@@ -601,11 +601,20 @@ def with_few_grids(positions: np.ndarray, *, widths: Sequence[int], **said: Any)
     return np.asarray(mrope.positions(positions, widths=(*widths[:5], *[1] * len(widths[5:])), **said))
 
 
+def unturned_in_half(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Return a rotation that in float16 leaves the channels after whole tiles of 16 pairs as they are, which all widths fill but 80."""
+    found, pairs = np.array(rotate(x, positions, **said)), x.shape[-1] // 2
+    for first in (pairs // 16 * 16, pairs + pairs // 16 * 16) if x.dtype == np.float16 else ():
+        found[..., first : first + pairs % 16] = x[..., first : first + pairs % 16]
+    return found
+
+
 def of_one_width(right: Function, width: int) -> Function:
     """Return attention whose logits are scaled wrongly at one width."""
     return lambda q, *arrays, **said: right(q * (1.0 + 0.18 * (q.shape[-1] == width)), *arrays, **said)
 
 
+HALVES: dict[str, Any] = {"layout": "half", "direction": "positive", "base": 10_000.0, "dtypes": ("float32", "float16")}
 #: Wrong for grids in another order, for keys in any, for fractions in long calls, for narrow bands, for whole tiles, many grids, one width.
 BETWEEN: list[Kernel] = [
     Kernel("a grid is taken row by row", "sincos_2d.encode", row_by_row, {}),
@@ -617,6 +626,7 @@ BETWEEN: list[Kernel] = [
     Kernel("the last of whole tiles of keys", "none.attend", without_the_last_tile(none.attend, tile=128, axis=2, of=(1, 2, 4)), {}),
     Kernel("the last of whole tiles of heads", "rope.rotate", without_the_last_heads_of(rotate, 32), {"layout": "half"}),
     Kernel("the last of whole tiles of heads", "rope.attend", without_the_last_heads_of(attend, 32), {"layout": "half"}),
+    Kernel("pairs after tiles of 16", "rope.rotate", unturned_in_half, {**HALVES, "head_dim": (64, 80, 96, 128)}),
     Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
     Kernel("one width scaled wrongly", "none.attend", of_one_width(none.attend, 96), {}),
 ]

@@ -15,7 +15,7 @@ from conformance.spec.profiles import PROFILES
 from conformance.spec.vectors import of_models
 
 #: What drawn cases are called.
-DRAWN = re.compile(r"(drawn|varied|beside|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+|-[0-9]+)*")
+DRAWN = re.compile(r"(drawn|listed|varied|beside|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+|-[0-9]+)*")
 
 #: Imports a module from the same places, and says so by a status that no library ends with, whatever is raised: it is raised here again.
 TRIAL = "import os, sys; sys.path[:] = sys.argv[3:]\ntry: __import__(sys.argv[1])\nfinally: os._exit(int(sys.argv[2]))"

@@ -18,6 +18,7 @@ from conformance.golden import varied as parameters_of_cases
 from conformance.judge.journal import Task
 from conformance.judge.judge import Judgement
 from conformance.spec.arguments import Arguments
+from conformance.spec.choices import candidates
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 
@@ -26,6 +27,8 @@ ENOUGH = {"smoke": 6, "core": 24, "full": 200}
 FURTHER = {"smoke": 4, "core": 4, "full": 50}
 #: Where an implementation refuses what is drawn, so many times more are tried.
 PATIENCE = 4
+#: Among how many drawn calls one is looked for that has a number which the declaration lists, where it lists no more than so many.
+LOOKED, LISTED = 96, 8
 #: How far a case that is asked for by name is looked for.
 FARTHEST = 2_000
 #: The first large call whose gradient is asked for, with the most tokens, and the one after the last; those between have many heads.
@@ -47,7 +50,7 @@ def varied(task: Task, seed: int) -> Iterator[Numbered]:
 
 def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[tuple[str, Arguments]]:
     """Yield the drawn calls that are asked for by their names (``rope.rotate/drawn-7``)."""
-    for kind, stream in (("drawn", drawn), ("varied", varied)):
+    for kind, stream in (("drawn", drawn), ("listed", drawn), ("varied", varied)):
         numbers = {int(case.split("-")[1]) for case in cases if case.startswith(f"{task.operation}/{kind}-")}
         if numbers:
             every = islice(stream(task, seed), min(max(numbers), FARTHEST))
@@ -87,6 +90,8 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     """
     stream = drawn(task, seed)
     yield from run(subject, task, stream, enough=enough(task, level))
+    if level != "smoke":
+        yield from listed(subject, task, gathered.checked, seed)
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
@@ -96,6 +101,25 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
         every = (check(subject, task, name(task, number, "varied"), arguments) for number, arguments in varied(task, seed))
         yield from (each for each in every if not isinstance(each.judgement.outcome, Unsupported))
     yield from at_real_sizes(plain, task, seed, level)
+
+
+def listed(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
+    """Yield the judgement of drawn calls with numbers that a declaration lists and that no call has had in this dtype."""
+    left = _listed(task) - {item for each in checked for item in each.vector.parameters.items()}
+    for number, arguments in islice(drawn(task, seed), LOOKED if left else 0):
+        found = left & {*arguments.parameters.items()}
+        if found:
+            yield check(subject, task, name(task, number, "listed"), arguments)
+            left -= found
+        if not left:
+            return
+
+
+def _listed(task: Task) -> set[tuple[str, object]]:
+    """Return every number of the parameters for which a declaration lists a few."""
+    parameters, inside = operations()[task.operation].parameters, task.descriptor.inside
+    several = {name: candidates(parameters[name], given) for name, given in inside.items() if name in parameters and not callable(given)}
+    return {(name, value) for name, values in several.items() if len(values) <= LISTED for value in values}
 
 
 def beside(subject: Subject, task: Task, checked: Sequence[Checked], swept: Sequence[Checked], seed: int) -> Iterator[Checked]:
