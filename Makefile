@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-sixth check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-sixth check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-sixtieth released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -127,6 +127,9 @@ seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters 
 
 released: $(VENV)/.peers ## judge what transformers makes of released models' configurations, and write docs/released.md
 	$(RUN) -m tools.released transformers
+
+released-sixtieth: $(VENV)/.peers ## a sixtieth of it, compared with docs/released.md
+	$(RUN) -m tools.released transformers --sample 1/60 --sample-seed $(DAY)
 
 released-mlx: .venvs/mlx/.peers ## the same of mlx-lm, into docs/released-mlx_lm.md
 	.venvs/mlx/bin/python -m tools.released mlx_lm

@@ -109,7 +109,7 @@ class Law(Enum):
     PLAIN_WITHIN_LENGTH = "up to the original length the scheme is plain rope"
     SLOWS_WITH_LENGTH = "no pair turns faster in a longer sequence"
     SWITCHES = "up to the original length the short factors count and no others, beyond it the long ones"
-    INCONSISTENT_CACHE = "a key turned before the length switches factors does not fit a query turned after it"
+    INCONSISTENT_CACHE = "a key turned in a sequence of the original length does not fit a query turned in a longer one"
     GROWS = "a longer context never has a smaller attention factor"
     STRETCHES_ADD = "f(a b)^2 - 1 = (f(a)^2 - 1) + (f(b)^2 - 1) for the attention factor f of contexts stretched by a, by b, and by both"
     SLOPES_IN_UNIT_INTERVAL = "slopes lie in (0, 1) and start at 2^(-max_bias / n), n heads or the largest power of two"

@@ -89,23 +89,6 @@ def test_llama_3_has_the_frequencies_that_are_published() -> None:
 BROKEN = yaml.safe_load((FOLDER / "broken.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("entry", BROKEN, ids=lambda entry: entry["id"])
-def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(entry: dict[str, Any]) -> None:
-    found = [finding for finding in config.read(entry["configuration"]).every_finding if finding.name == entry["finding"]]
-
-    assert entry["key"] in [finding.key for finding in found]
-    told = next(finding for finding in found if finding.key == entry["key"])
-    assert told.level == entry["level"]
-    if entry["level"] == "missing":
-        assert told.text.startswith(f"{entry['key']} is {entry['value']!r}: ")
-        assert told.text.endswith("; posenc has no operation for it yet")
-    else:
-        assert told.text.startswith(f"{entry['key']} must ")
-        got = entry["value"] if entry["finding"] == "wrong-length" else repr(entry["value"])  # how many there are, in words
-        got = "nothing: the key is missing, or null" if entry["value"] is None else got
-        assert told.text.endswith(f", got {got}")
-
-
 @pytest.mark.parametrize("entry", [entry for entry in BROKEN if entry["level"] == "error"], ids=lambda entry: entry["id"])
 def test_no_numbers_come_out_of_an_error(entry: dict[str, Any]) -> None:
     with pytest.raises(SpecificationError, match=r" must .*, got "):
@@ -133,6 +116,5 @@ def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -
             assert ("unread-order" in of(reading)) == (switch != (order == "interleaved"))
 
 
-def test_there_are_forty_broken_configurations() -> None:
-    assert len({entry["id"] for entry in BROKEN}) >= 40
-    assert len({entry["thread"] for entry in BROKEN if entry["thread"]}) >= 30
+def test_there_are_broken_configurations_of_forty_threads() -> None:
+    assert len({entry["thread"] for entry in BROKEN if entry["thread"]}) >= 40

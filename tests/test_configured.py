@@ -62,9 +62,12 @@ def frequencies(configuration, base):
 
 
 def turned(x, positions, f, size=1.0):
-    angles = positions[..., None] * np.asarray(f, dtype=np.float64)
-    angles = angles if positions.ndim == 1 else angles[:, None]
-    cos, sin, n = size * np.cos(angles), size * np.sin(angles), len(f)
+    return by_angles(x, positions[..., None] * np.asarray(f, dtype=np.float64), size)
+
+
+def by_angles(x, angles, size=1.0):
+    angles = angles if angles.ndim == 2 else angles[:, None]
+    cos, sin, n = size * np.cos(angles), size * np.sin(angles), angles.shape[-1]
     a, b, rest = x[..., :n], x[..., n : 2 * n], x[..., 2 * n :]
     return np.concatenate([a * cos - b * sin, a * sin + b * cos, rest], axis=-1).astype(x.dtype)
 """
@@ -175,6 +178,53 @@ def test_code_that_misreads_a_configuration_is_convicted(
     convicted = {result.operation for result in report.results if result.convicts}
     assert report.status is Status.DIFFERS
     assert operation is None or operation in convicted
+
+
+#: Both functions take the layer, and keep what they compute under a key, for layers of both kinds.
+KEEPING = """
+KEPT = {}
+
+
+def of_layer(configuration, layer):
+    full = configuration["layer_types"][layer] == "full_attention"
+    local = {**configuration, "rope_scaling": {"type": "linear", "factor": 1.0}}
+    return full, lambda: frequencies(*((configuration, configuration["rope_theta"]) if full else (local, 10000.0)))
+
+
+def kept(key, compute):
+    if key not in KEPT:
+        KEPT[key] = compute()
+    return KEPT[key]
+"""
+KEPT_ANGLES = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, layer):
+    full, f = of_layer(configuration, layer)
+    angles = kept((positions.shape, positions.tobytes(), full), lambda: positions[..., None] * f())
+    return by_angles(x, angles)
+"""
+KEPT_FREQUENCIES = """
+
+@adapter.implements("config.frequencies")
+def chosen(*, configuration, layer):
+    full, f = of_layer(configuration, layer)
+    return kept(("frequencies", full), f).astype(np.float32)
+"""
+
+
+@pytest.mark.parametrize("code", [KEPT_ANGLES, KEPT_FREQUENCIES])
+def test_a_cache_that_both_kinds_of_layers_share_is_convicted_and_named(tmp_path: Path, code: str) -> None:
+    report = judged(tmp_path, KEEPING + code.replace(", full)", ")"), GEMMA)
+    history = [result for result in report.results if result.check == "history independence" and result.convicts]
+
+    assert report.status is Status.DIFFERS
+    assert any(f"{result.operation}/shared-by-kinds" in text(report) for result in history)
+    assert any("of another implementation, mine, " in getattr(result.outcome, "message", "") for result in history)
+
+
+def test_a_cache_that_is_keyed_by_the_kind_of_layers_conforms(tmp_path: Path) -> None:
+    assert judged(tmp_path, KEEPING + KEPT_ANGLES + KEPT_FREQUENCIES, GEMMA).status is Status.CONFORMS
 
 
 def test_a_table_as_long_as_the_configuration_says_conforms_although_the_factor_reaches_further(tmp_path: Path) -> None:

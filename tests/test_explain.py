@@ -1,6 +1,8 @@
 """``posenc explain``: what it prints, and its exit status."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +54,58 @@ def test_it_says_in_words_which_pairs_are_slowed(tmp_path: Path, capsys: pytest.
     assert "https://github.com/Blaizzy/mlx-vlm/pull/1710" in out
 
 
+def paragraphs(out: str) -> list[str]:
+    """Return what is printed of each kind, each difference and each finding, every one as a line."""
+    return [" ".join(each.split()) for each in re.split(r"\n(?=\S)", out)]
+
+
+def of_kinds(out: str) -> dict[str, str]:
+    """Return what is printed of every kind of layers."""
+    found = {}
+    for paragraph in paragraphs(out):
+        heading, turns, says = paragraph.partition(" turns ")
+        for name in re.split(r" \([^)]*\)(?: and )?| and ", heading) if turns else ():
+            found[name.removesuffix(" with rotation")] = turns + says
+    return found
+
+
+#: What is printed for what the facts of a model say of a kind, by key.
+WORDS: dict[str, Callable[[Any], str]] = {
+    "operation": "computed {}(".format,
+    "first": "turns channels {} to ".format,
+    "base": "base {:,.10g} ".format,
+    "attention_factor": "attention factor {:.10g}".format,
+    "softmax": "which is {:.6g} / sqrt(".format,
+    "sections": lambda sections: f"{', '.join(map(str, sections[:-1]))} and {sections[-1]} pairs follow the axes",
+    "layout": {
+        "half": " apart", "interleaved": "pairs are neighbours", "interleaved_to_half": "pairs are read as neighbours and written"
+    }.__getitem__,
+}
+
+
+def words(expected: dict[str, Any]) -> list[str]:
+    """Return what must be printed of a kind with these facts, in which no number ends in a point and a zero."""
+    numbers = {**expected.get("parameters", {}), **(expected.get("temperature") or {}), **expected.get("grid", {})}
+    said = [f"{key}={value}".removesuffix(".0") for key, value in numbers.items() if not isinstance(value, list)]
+    width = expected.get("head_dim")
+    if width is not None:
+        said.append(f"all {width} channels of a head;" if expected.get("turning", width) == width else f" of a head of {width};")
+    return said + [of(expected[key]) for key, of in WORDS.items() if expected.get(key) is not None]
+
+
 @pytest.mark.parametrize("entry", RELEASED, ids=lambda entry: entry["id"])
-def test_every_model_fits_on_eighty_columns(entry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_model_is_told_on_eighty_columns_as_its_facts_have_it(
+    entry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status = cli.main(["explain", written(tmp_path, published(entry))])
-    lines = capsys.readouterr().out.splitlines()
+    out = capsys.readouterr().out
 
     assert status in (0, 5) or entry.get("findings") or any("finding" in kind for kind in entry["expected"].values())
-    assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
+    assert [line for line in out.splitlines() if len(line) > 80 and " " in line.strip()] == []
+    told = of_kinds(out)
+    for name, expected in entry["expected"].items():
+        short = re.sub(r"\.0(?=[,)])", "", told[name])
+        assert [each for each in words(expected) if each not in short] == []
 
 
 def test_the_kinds_of_layers_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -326,13 +373,18 @@ def test_what_depends_on_the_length_is_told_for_short_and_long_sequences(tmp_pat
 
 
 @pytest.mark.parametrize("entry", BROKEN, ids=lambda entry: entry["id"])
-def test_a_broken_configuration_ends_with_a_status_of_its_own(
+def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(
     entry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = cli.main(["explain", written(tmp_path, entry["configuration"])])
 
     assert status == {"error": 1, "warning": 1, "missing": 5}[entry["level"]]
-    assert f"{entry['level']:<12}{entry['finding']}: " in capsys.readouterr().out
+    key, value, missing = entry["key"], entry["value"], entry["level"] == "missing"
+    begins = f"{entry['level']} {entry['finding']}: {key} " + (f"is {value!r}: " if missing else "must ")
+    got = value if entry["finding"] == "wrong-length" else "nothing: the key is missing, or null" if value is None else repr(value)
+    ends = "; posenc has no operation for it yet" if missing else f", got {got}"
+    told = [each for each in paragraphs(capsys.readouterr().out) if each.startswith(begins)]
+    assert [re.sub(r" https://\S+$", "", each)[-len(ends) :] for each in told] == [ends]
 
 
 @pytest.mark.parametrize(
@@ -443,7 +495,7 @@ def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
         ),
         (
             {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "attn_factor": 0.8}},
-            "rope_scaling.attn_factor must be left out: vLLM reads it for yarn, transformers doesn't, got 0.8",
+            "attn_factor must be left out: by it vLLM multiplies yarn's attention factor; transformers doesn't read it, got 0.8",
         ),
     ],
 )
@@ -452,3 +504,47 @@ def test_what_is_wrong_is_told_in_the_words_of_a_configuration(
 ) -> None:
     assert cli.main(["explain", written(tmp_path, {**OF_LLAMA, **changed})]) == 1
     assert words in " ".join(capsys.readouterr().out.split())
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
+LONGROPE = {"rope_type": "longrope", "short_factor": [1] * 64, "long_factor": [2] * 64, "original_max_position_embeddings": 4096}
+IN_RULE_S_PLACE = "replaces the factor that the rule computes"
+UNSET = "which doesn't set the attention factor"
+
+
+@pytest.mark.parametrize(
+    ("scaling", "said", "unsaid"),
+    [
+        (YARN, "factor is 4.0", IN_RULE_S_PLACE),
+        ({**YARN, "attention_factor": 1.3}, f"attention_factor is 1.3: it {IN_RULE_S_PLACE}", "multipl"),
+        ({**YARN, "mscale": 1, "mscale_all_dim": 0.5, "attention_factor": 1.3}, f"mscale_all_dim is 0.5, {UNSET}", "the ratio replaces"),
+        ({**YARN, "mscale": 1, "mscale_all_dim": 0.5}, f"in its denominator; the ratio {IN_RULE_S_PLACE}", UNSET),
+        ({**YARN, "mscale": 0.7}, f"mscale is 0.7, {UNSET}", IN_RULE_S_PLACE),
+        ({**YARN, "mscale_all_dim": 0.7}, f"mscale_all_dim is 0.7, {UNSET}", IN_RULE_S_PLACE),
+        ({**YARN, "factor": None}, "factor isn't given, but derived: the ratio of max_position_embeddings to", IN_RULE_S_PLACE),
+        ({**YARN, "slope": 9}, "rope_scaling.slope must be a key that yarn reads", "slope is 9"),
+        ({**YARN, "extrapolation_factor": 2}, "by it vLLM multiplies the weight of yarn's frequencies", IN_RULE_S_PLACE),
+        ({**LONGROPE, "attention_factor": 1.2}, f"cosine and sine are multiplied by 1.2: it {IN_RULE_S_PLACE}", "replaces the ratio"),
+        ({**LONGROPE, "short_mscale": 1.2, "long_mscale": 1.3}, f"by 1.2, long ones by 1.3: each {IN_RULE_S_PLACE}", "must be left out"),
+        ({**LONGROPE, "short_mscale": 1.2, "long_mscale": 1.3, "attention_factor": 2}, "unread-factor: ", "multiplied by 2"),
+        ({**LONGROPE, "factor": 2}, "that of 8192 positions, trained on 4096: factor replaces the ratio of the lengths", IN_RULE_S_PLACE),
+        (LONGROPE, "the attention factor is that of 16384 positions, trained on 4096", "replaces"),
+    ],
+)
+def test_a_given_factor_is_said_to_replace_or_to_multiply(
+    scaling: dict[str, Any], said: str, unsaid: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["explain", written(tmp_path, {**OF_LLAMA, "max_position_embeddings": 16384, "rope_scaling": scaling})])
+    told = " ".join(capsys.readouterr().out.split())
+
+    assert said in told
+    assert unsaid not in told
+
+
+def test_what_sets_the_softmax_s_scale_alone_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deepseek = {"model_type": "deepseek_v3", "qk_rope_head_dim": 64, "qk_nope_head_dim": 128}
+    cli.main(["explain", written(tmp_path, {**OF_LLAMA, **deepseek, "rope_scaling": {**YARN, "mscale_all_dim": 0.7}})])
+    told = " ".join(capsys.readouterr().out.split())
+
+    assert f"mscale_all_dim is 0.7, {UNSET}" in told
+    assert "mscale_all_dim is 0.7: it multiplies ln(factor) in the scale of the softmax" in told

@@ -130,6 +130,11 @@ def one_token_longer(call: Arguments) -> Arguments:
     return call.with_parameters(length=int(call.parameters["length"]) + 1)
 
 
+def of_one_length(call: Arguments) -> Arguments:
+    """Ask for a sequence of one length, whatever the length is, so that cached keys would fit."""
+    return call.with_parameters(length=2 * int(call.parameters["original_length"]))
+
+
 def without_factor(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return frequencies that nothing stretches."""
     return values * float(call.parameters["factor"])
@@ -313,6 +318,7 @@ def test_a_wrong_result_is_convicted(operation: str, law: str, change: Change) -
         ("position_interpolation.rotate", "interpolates", half_positions),
         ("dynamic_ntk.frequencies", "plain within length", one_token_longer),
         ("dynamic_ntk.rotate", "plain within length", one_token_longer),
+        ("dynamic_ntk.rotate", "inconsistent cache", of_one_length),
         ("longrope.frequencies", "switches", one_token_longer),
         ("longrope.rotate", "switches", one_token_longer),
         ("longrope.rotate", "inconsistent cache", one_token_longer),
@@ -347,6 +353,12 @@ def test_every_claimed_law_of_every_operation_is_convicted_here() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_mistake_is_convicted_in_every_dtype(dtype: str) -> None:
     assert "isometry" in convicting(changed("rope.rotate", lambda x, _: 1.1 * x, dtype))
+
+
+@pytest.mark.parametrize("operation", ["dynamic_ntk.rotate", "longrope.rotate"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_the_inconsistent_cache_is_demanded_in_every_dtype(operation: str, dtype: str) -> None:
+    assert "inconsistent cache" in convicting(altered(operation, of_one_length, dtype))
 
 
 def test_a_result_that_is_not_a_number_never_passes() -> None:

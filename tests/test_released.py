@@ -59,6 +59,18 @@ def test_the_page_counts_its_rows() -> None:
     assert "Of 3 configurations `mine` conforms to 1, 1 are not judged, and 1 differs." in text
 
 
+@pytest.mark.parametrize(("words", "status"), [("conforms", 0), ("does not conform", 1)])
+def test_a_share_is_compared_with_the_page_and_writes_nothing(words: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = released.page("transformers").read_text(encoding="utf-8")
+    asked = dict(re.findall(r"^\| ([^|]+) \| (.*) \| conforms \|$", page, flags=re.MULTILINE))
+    entries = [entry for entry in released.RELEASED if entry["id"] in asked]
+    monkeypatch.setattr(released, "RELEASED", entries)
+    monkeypatch.setattr(released, "judged", lambda entry, *_: (entry["id"], asked[entry["id"]], words))
+
+    assert released.main(["transformers", "--sample", "1/30"]) == status
+    assert released.page("transformers").read_text(encoding="utf-8") == page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_published_page_has_a_row_for_every_configuration(page: Path) -> None:
     assert models(page.read_text(encoding="utf-8").partition("\n## ")[0]) == [entry["id"] for entry in released.RELEASED]

@@ -16,7 +16,7 @@ from conformance.calls.status import Status
 from conformance.isolate.session import Session
 from conformance.isolate.targets import CONFIGURATION, TargetError
 from conformance.version import __version__
-from tools import documents
+from tools import documents, share
 from tools.generate.models import FACTS, facts, published
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +24,8 @@ RELEASED = facts()
 ASKED: dict[str, Any] = yaml.safe_load(FACTS.with_name("asked.yaml").read_text(encoding="utf-8"))
 TRANSFORMERS = "transformers"
 LEVEL, SEED = "smoke", 0
+#: A model, the operations that its layers were judged as, and the verdict.
+Row = tuple[str, str, str]
 #: What kinds are called that aren't all of a model's layers, though its configuration names none.
 SEVERAL = {"every layer with rotation": "layers with rotation", "every layer without rotation": "layers without rotation"}
 HEAD = f"""# Released models, from configuration to rotation
@@ -44,7 +46,7 @@ def page(target: str) -> Path:
     return ROOT / "docs" / f"released{'' if target == TRANSFORMERS else f'-{target}'}.md"
 
 
-def judged(entry: Mapping[str, Any], target: str, folder: Path) -> tuple[str, str, str]:
+def judged(entry: Mapping[str, Any], target: str, folder: Path) -> Row:
     """Return a model, the operations that its layers were judged as, and the verdict."""
     path = folder / "config.json"
     path.write_text(json.dumps(published(entry)), encoding="utf-8")
@@ -68,7 +70,11 @@ def _words(report: Report) -> str:
     return f"not judged: {'; '.join(reasons)}"
 
 
-def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> Iterator[str]:
+def _line(row: Row) -> str:
+    return f"| {' | '.join(row)} |"
+
+
+def lines(rows: Sequence[Row], target: str, versions: str) -> Iterator[str]:
     """Yield the lines of the document."""
     conform = sum(words.startswith("conforms") for _, _, words in rows)
     unjudged = sum(words.startswith("not judged") for _, _, words in rows)
@@ -78,23 +84,32 @@ def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> I
     ends = "differs" if differ == 1 else "differ"
     yield f"Of {len(rows)} configurations `{target}` conforms to {conform}, {unjudged} are not judged, and {differ} {ends}."
     yield ""
-    yield from ("| model | judged as | verdict |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows))
+    yield from ("| model | judged as | verdict |", "|---|---|---|", *map(_line, rows))
     if target == TRANSFORMERS:
         yield from ("", "## Not here, and why", "", "A configuration of these was asked for, but its facts are not sure.", "")
         yield from ("| model | why |", "|---|---|", *(f"| {model} | {why} |" for model, why in ASKED["not_here"].items()))
 
 
+def changed(rows: Sequence[Row], document: Path) -> list[str]:
+    """Return in words which rows a document doesn't have as they came."""
+    told = document.read_text(encoding="utf-8").splitlines()
+    return [f"{document.name} must have the row {_line(row)!r}, got another one" for row in rows if _line(row) not in told]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Judge a target by every configuration; return 1 where one differs."""
+    """Judge a target by every configuration; return 1 where one differs, or a share of them comes out otherwise than on the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", default=TRANSFORMERS, help="what is judged (default: transformers)")
-    target = parser.parse_args(arguments).target
-    rows = list[tuple[str, str, str]]()
+    share.add_options(parser, "configurations; what comes of less than all is compared with the page")
+    options = parser.parse_args(arguments)
+    target, document, rows = options.target, page(options.target), list[Row]()
+    asked = share.evenly(RELEASED, options.sample, options.sample_seed)
     with tempfile.TemporaryDirectory() as folder:
-        for entry in RELEASED:
+        for entry in asked:
             rows.append(judged(entry, target, Path(folder)))
-            print(f"{len(rows)} of {len(RELEASED)}: {rows[-1][0]}: {rows[-1][2]}", file=sys.stderr, flush=True)
-    document = page(target)
+            print(f"{len(rows)} of {len(asked)}: {rows[-1][0]}: {rows[-1][2]}", file=sys.stderr, flush=True)
+    if options.sample < 1:
+        return documents.complain(changed(rows, document))
     documents.write(document.parent, {document.name: "\n".join(lines(rows, target, _versions(target))) + "\n"})
     return int(any(not words.startswith(("conforms", "not judged")) for _, _, words in rows))
 

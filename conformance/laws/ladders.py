@@ -176,6 +176,25 @@ def slows_with_length(trial: Trial) -> Iterator[Sides]:
     yield at_most(trial.answer(longer), trial.answer(trial.arguments))
 
 
+def inconsistent_cache(trial: Trial) -> Iterator[Sides]:
+    """A vector that is turned in a sequence of the original length fits itself less, turned in one of twice that length.
+
+    That is demanded where more is lost, by proven values, than twice what rounding may make of the score.
+    """
+    longest = trial.whole("original_length")
+    key = lasting(trial, trial.arguments, longest)
+    calls = key, key.with_parameters(length=2 * longest)
+    lost = _lost(*map(trial.answer, calls))
+    demanded = _lost(*(trial.right(trial.operation.name, call) for call in calls)).values > 2 * lost.error
+    left, right = (np.where(demanded, side, 0.0) for side in (np.minimum(lost.values, lost.error), lost.error))
+    yield Sides(left, right, np.zeros(right.shape), "query x key")
+
+
+def _lost(key: Inexact, query: Inexact) -> Inexact:
+    """Return how much less vectors fit their own keys than themselves."""
+    return (query * query).total() - (query * key).total()
+
+
 def logarithmic(trial: Trial) -> Iterator[Sides]:
     """Doubling the factor adds the slope times ln 2 to the attention factor, where nothing overrides it."""
     once = max(1.0, trial.number("factor"))
@@ -227,6 +246,7 @@ LAWS: Mapping[Law, Checker] = {
     Law.APART: apart,
     Law.PLAIN_WITHIN_LENGTH: plain_within_length,
     Law.SLOWS_WITH_LENGTH: slows_with_length,
+    Law.INCONSISTENT_CACHE: inconsistent_cache,
     Law.LOGARITHMIC: logarithmic,
     Law.OVERRIDE: override,
     Law.HALVES: halves,

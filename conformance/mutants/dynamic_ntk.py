@@ -144,5 +144,5 @@ def mutants() -> Iterator[Mutant]:
     for mistake, rule in (*ntk_aware.LADDERS, FASTEST_SLOWED):
         if not mistake.threads:
             yield from (replace(mutant, inherited=True) for mutant in of_ladder(SCHEME, mistake, ladder(stretch, rule)))
-    yield from length_mutants(f"{SCHEME}.rotate")
+    yield from length_mutants(f"{SCHEME}.rotate", "https://github.com/huggingface/transformers/issues/25104")
     yield from inherited(SCHEME, {})

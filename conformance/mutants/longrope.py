@@ -39,17 +39,6 @@ def grown(size: Size) -> Callable[..., float]:
     return lambda *, original_length, max_length: size(original_length, max_length)
 
 
-def own_lengths(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
-    """Turn each token by the list that its own position chooses: a cache that kept its keys."""
-    early = positions < parameters["original_length"]
-    both = [
-        longrope.rotate(x, positions, short, long, **{**parameters, "length": length})
-        for length in (parameters["original_length"], parameters["original_length"] + 1)
-    ]
-    kept = early[:, None, :, None] if positions.ndim == 2 else early[:, None]
-    return both[0] if parameters["length"] <= parameters["original_length"] else np.where(kept, both[0], both[1])
-
-
 def stacked_tables(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
     """Turn by rows of two tables in one, of which the second begins at the original length, where no position is beyond that."""
     original = parameters["original_length"]
@@ -64,13 +53,6 @@ STACKED_TABLES = Mistake(
     should="choose the table by the number of tokens before a row is looked up",
     fix="compare the last position plus 1 with the original length",
     origin="SGLang 0.5.23, Phi3LongRoPEScaledRotaryEmbedding",
-)
-STALE_CACHE = Mistake(
-    "stale-cache",
-    does="keeps what was turned before the switch: positions below the original length have short factors for ever",
-    should="turn every position by the list that the whole sequence's length chooses",
-    fix="compute the cache again when the sequence grows beyond the original length",
-    threads=("https://github.com/huggingface/transformers/pull/33129", "https://github.com/trymirai/uzu/pull/604"),
 )
 SIZE_WHEN_LONG = Mistake(
     "factor-with-long-only",
@@ -113,8 +95,9 @@ def mutants() -> Iterator[Mutant]:
         yield mistake.at(ROTATE, Rotary(size=grown(size)).of(ROTATE))
     for mistake, change in LENGTH_MISTAKES:
         yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
-    yield from length_mutants(ROTATE)
-    yield STALE_CACHE.at(ROTATE, own_lengths)
+    yield from length_mutants(
+        ROTATE, "https://github.com/huggingface/transformers/pull/33129", "https://github.com/trymirai/uzu/pull/604"
+    )
     yield STACKED_TABLES.at(ROTATE, stacked_tables)
     yield SIZE_WHEN_LONG.at(ROTATE, size_where(lambda p: p["length"] > p["original_length"]))
     yield SIZE_IN_HALF_LAYOUT.at(ROTATE, size_where(lambda p: p["layout"] == "half"))

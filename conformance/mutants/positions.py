@@ -157,10 +157,31 @@ LENGTHS: tuple[tuple[Mistake, Callable[[Array], int]], ...] = (
 )
 
 
-def length_mutants(operation: str) -> Iterator[Mutant]:
-    """Return what goes wrong where a rotation that follows the length isn't given it."""
+STALE_CACHE = Mistake(
+    "stale-cache",
+    does="keeps what was turned in a shorter sequence: positions below the original length turn for ever as within it",
+    should="turn every position as the length of the whole sequence says",
+    fix="compute the cache again when the sequence grows beyond the original length, or hold keys before they are turned",
+)
+
+
+def length_mutants(operation: str, *threads: str) -> Iterator[Mutant]:
+    """Return what goes wrong where a rotation that follows the length isn't given it, or isn't done again: of this there are threads."""
     for mistake, length in LENGTHS:
         yield mistake.at(operation, _of_length(operation, length))
+    yield replace(STALE_CACHE, threads=threads).at(operation, _kept(operation))
+
+
+def _kept(operation: str) -> Function:
+    """Return the rotation with a cache that keeps what was turned within the original length."""
+
+    def mutated(x: Array, positions: Array, *given: Array, **chosen: Any) -> Array:
+        original, turn = chosen["original_length"], right(operation)
+        before, now = (turn(x, positions, *given, **{**chosen, "length": each}) for each in (original, chosen["length"]))
+        result: Array = np.where((positions < original)[..., None, :, None], before, now)
+        return result
+
+    return mutated
 
 
 def _of_length(operation: str, length: Callable[[Array], int]) -> Function:

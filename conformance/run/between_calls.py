@@ -2,21 +2,27 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
+
 from conformance.calls.outcomes import Diagnosis
 from conformance.calls.subject import Reply
 from conformance.checks.law_checks import DETERMINISM, SHAPE, UNMODIFIED
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call
 from conformance.run.causes import Pair, in_fresh_worker
-from conformance.run.history import Case
+from conformance.run.history import Case, agree
 
 #: How often a call is repeated whose answer changes from one time to the next.
 REPETITIONS = 3
+#: What it is called if one cache serves layers that turn otherwise; where that was met.
+SHARED, MET = "shared-by-kinds", "https://github.com/ikawrakow/ik_llama.cpp/issues/893"
 
 
 def diagnosis(session: Session, case: Case) -> Diagnosis | None:
     """Return the known habit that gives the answers that came, else what of an earlier call the last one is right for, or ``None``."""
     pair = case.pair
+    if pair is not None and _shared(pair):
+        return _of_another_kind(pair)
     if pair is not None:
         both = [(pair.earlier, pair.first), (pair.call, pair.after)]
         found = _explained(both, pair.alone)
@@ -28,6 +34,24 @@ def diagnosis(session: Session, case: Case) -> Diagnosis | None:
         if found is not None:
             return found
     return None
+
+
+def _shared(pair: Pair) -> bool:
+    """Whether the answer is the one that another implementation gave just before to the same arrays."""
+    earlier, call = pair.earlier, pair.call
+    another = earlier.task.descriptor.index != call.task.descriptor.index
+    alike = all(map(np.array_equal, earlier.arrays, call.arrays))
+    return another and alike and isinstance(pair.first, Reply) and isinstance(pair.after, Reply) and agree(pair.first, pair.after, None)
+
+
+def _of_another_kind(pair: Pair) -> Diagnosis:
+    return Diagnosis(
+        (f"{pair.call.task.operation}/{SHARED}",),
+        does=f"gives what was kept of {pair.earlier.task.descriptor.label}, which was asked for the same just before",
+        should="compute what the configuration says of this kind of layers",
+        fix="make the layer, or its kind, part of the cache's key, or give every kind a cache of its own",
+        threads=(MET,),
+    )
 
 
 def _denied(session: Session, found: Diagnosis, pair: Pair) -> bool:

@@ -28,6 +28,7 @@ from conformance.checks import vector_checks
 from conformance.checks.evidence import known
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.checks.vector_checks import Checked
+from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
@@ -253,6 +254,16 @@ def _in_domain(call: Call) -> bool:
     """Whether the reference gives a result: parameters that are changed one by one may not go together."""
     arrays = dict(zip(operations()[call.task.operation].arrays, call.arrays, strict=True))
     return known.answer(call.task.operation, known.unaltered(call.task), arrays, call.parameters) is not None
+
+
+def ask_other_kinds(session: Session, cases: Sequence[Case]) -> None:
+    """Ask a fresh worker for some calls behind the same arrays in the other kinds of layers, whose cache may be one; until one changes."""
+    for case in cases:
+        for checked in dict.fromkeys([case.fullest, *case.answered[-ASKED_AGAIN:]]):
+            if checked is not None and not case.changed:
+                _begin(session, case, _in_other_kinds(checked.call, session.implementations))
+                _compare(session, case, [(checked.call, checked.reply, checked)])
+        keep_apart(session, case)
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
@@ -520,6 +531,19 @@ def _otherwise(call: Call, cases: Sequence[Case]) -> Iterator[Call]:
     """Yield the call in the implementation's other dtypes."""
     tasks = (other.task for other in cases if other.task.descriptor.index == call.task.descriptor.index)
     yield from (replace(call, task=task) for task in tasks if task.dtype != call.task.dtype)
+
+
+def _in_other_kinds(call: Call, implementations: Sequence[Descriptor]) -> Iterator[Call]:
+    """Yield the call with the same arrays in every other implementation that takes them, and needs to be told no more."""
+    own = operations()[call.task.operation]
+    given = dict(zip(own.arrays, call.arrays, strict=True))
+    for other in implementations:
+        operation, parameters = operations()[other.operation], {**call.parameters, **other.restrictions}
+        told = operation.arrays.items() <= own.arrays.items() and operation.parameters.keys() <= parameters.keys()
+        if other.index != call.task.descriptor.index and call.task.dtype in other.dtypes and told:
+            arrays = tuple(given[name] for name in operation.arrays)
+            asked = Call(replace(call.task, descriptor=other), arrays, {name: parameters[name] for name in operation.parameters})
+            yield from [asked] if _in_domain(asked) else []
 
 
 def _opposite(call: Call) -> Call:

@@ -165,6 +165,8 @@ class _Run:
                 self._golden(case)
             history.keep_apart(self.session, case)
         self.session.notice()
+        if self.selection.by_configuration:
+            history.ask_other_kinds(self.again, self._fit())
         history.ask_again(self.again, self._fit())
         for case in self._fit():
             self._inferring(case)

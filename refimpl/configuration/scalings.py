@@ -18,6 +18,10 @@ ORIGINAL, LONGEST, TRAINED = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0],
 #: Keys of the longest length, which stand beside the mapping, in the order in which they are looked up.
 LENGTHS = {LONGEST: spellings.MAX_LENGTH, TRAINED: spellings.TRAINED_LENGTH}
 DOUBLING, GROWING = "use_dynamic_ntk", "training_seqlen"
+#: What a number does that a configuration gives in place of a computed one.
+REPLACES = "replaces the factor that the rule computes"
+#: Where YaRN's two strengths multiply the logarithm.
+MSCALES = {"mscale": "in the numerator of the attention factor", "mscale_all_dim": "in its denominator"}
 RATIO = "https://github.com/huggingface/transformers/issues/38224"
 
 
@@ -167,7 +171,8 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
         if key in known or value is None or key == "llama_4_scaling_beta":
             continue
         if key in spellings.OF_VLLM:
-            notes.find("warning", "ignored-key", rope.name(key), value, "be left out: vLLM reads it for yarn, transformers doesn't")
+            says = f"be left out: by it vLLM multiplies {spellings.OF_VLLM[key]}; transformers doesn't read it"
+            notes.find("warning", "ignored-key", rope.name(key), value, says)
             continue
         close = "" if key in every else near_miss(key, every, cutoff=0.75)
         if close:
@@ -190,6 +195,7 @@ def with_factor(name: str, section: Section, rope: Section, notes: Notes) -> Sec
         return rope
     rule = f"be given: where it is null transformers takes the ratio of {key} to {ORIGINAL} ({after / before:g})"
     notes.find("warning", "factor-from-lengths", rope.name("factor"), None, rule)
+    notes.assume(rope.name("factor"), after / before, f"factor isn't given, but derived: the ratio of {key} to {ORIGINAL}")
     return replace(rope, values={**rope.values, "factor": after / before})
 
 
@@ -219,8 +225,8 @@ def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
     return section.given(LENGTHS[key]) if key in LENGTHS else rope.given((key,))
 
 
-def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
-    """Return a value that the operation's own rule allows, or note that it doesn't."""
+def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes, does: str = "") -> Any:
+    """Return a value that the operation's own rule allows, and note what it does; or note that it isn't allowed."""
     key, value = found
     if isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value):
         notes.find("error", "bad-value", key, value, f"be 0 or a number from {LEAST:g} to {MOST:g}, of either sign")
@@ -232,7 +238,7 @@ def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
         rule = str(error).removeprefix(f"{key} must ").rsplit(", got ", 1)[0]
         notes.find("error", "bad-value", key, value, JSON.get(rule, rule))
         return None
-    notes.decide(key, value, f"{parameter.name} is {value}")
+    notes.decide(key, value, f"{parameter.name} is {value}{does}")
     return value
 
 
@@ -300,8 +306,8 @@ def attention(name: str, section: Section, rope: Section, family: Family, notes:
 
 
 def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
-    contract = declared("yarn.attention_factor").parameters
-    values = {name: checked((key, value), contract[name], notes) for name in contract for key, value in rope.given((name,))}
+    contract, roles = declared("yarn.attention_factor").parameters, _roles(rope)
+    values = {name: checked(found, contract[name], notes, does) for name, does in roles.items() for found in rope.given((name,))}
     for key, value in rope.given(("mscale",)):
         if rope.get("mscale_all_dim") is None or "attention_factor" in values:
             rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
@@ -311,28 +317,39 @@ def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | N
             values["slope"] = spellings.SLOPES[value]
             notes.decide(key, value, f"the attention factor grows by {values['slope']} ln(factor)")
     if family.attention_factor is not None and "attention_factor" not in values:
-        notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as in this model type")
+        notes.assume("attention_factor", family.attention_factor, f"the attention factor is 1, as in this model type: it {REPLACES}")
         values["attention_factor"] = family.attention_factor
     return AttentionFactor("yarn.attention_factor", values)
 
 
+def _roles(rope: Section) -> dict[str, str]:
+    """Return the keys that can set the attention factor of yarn, each with what it does beside the others."""
+    ratio = {name: f": it multiplies ln(factor) {where}; the ratio {REPLACES}" for name, where in MSCALES.items()}
+    counts = rope.get("attention_factor") is None and all(map(rope.get, MSCALES))
+    unread = dict.fromkeys(MSCALES, ", which doesn't set the attention factor")
+    return {"factor": "", **(ratio if counts else unread), "attention_factor": f": it {REPLACES}"}
+
+
 def softmax(section: Section, rope: Section, head_dim: int, notes: Notes) -> dict[str, Any]:
     """Return the parameters of what DeepSeek's attention multiplies logits by; none where mscale_all_dim isn't set, or is 0."""
-    names = ("factor", "mscale_all_dim")
-    if not section.get("qk_rope_head_dim") or not all(rope.get(name) for name in names):
+    roles = {"factor": "", "mscale_all_dim": ": it multiplies ln(factor) in the scale of the softmax"}
+    if not section.get("qk_rope_head_dim") or not all(map(rope.get, roles)):
         return {}
     contract = declared(SOFTMAX).parameters
-    return {"qk_head_dim": head_dim} | {name: checked(rope.given((name,))[0], contract[name], notes) for name in names}
+    return {"qk_head_dim": head_dim} | {name: checked(rope.given((name,))[0], contract[name], notes, does) for name, does in roles.items()}
 
 
 def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFactor | None:
+    given = rope.given(("attention_factor",))
     if scales := rope.given(("short_mscale", "long_mscale")):
+        for key, value in given:
+            notes.find("warning", "unread-factor", key, value, "be left out, as short_mscale and long_mscale count")
         return _scales(scales, notes)
-    if given := rope.given(("attention_factor",)):
+    if given:
         if not is_number(given[0][1]) or given[0][1] <= 0:
             notes.find("error", "bad-value", *given[0], "be a positive number")
             return None
-        notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}")
+        notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}: it {REPLACES}")
         return AttentionFactor(given=(given[0][1], given[0][1]))
     original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
     factor, longest = rope.given(("factor",)), section.given(spellings.MAX_LENGTH)
@@ -345,7 +362,8 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
             notes.find("error", "bad-value", key, value, f"be a number of at least {least:g}")
             return None
     length = length * original[1] if factor else length
-    notes.decide(longest_key, length, f"the attention factor is that of {length:g} positions, trained on {original[1]}")
+    derived = ": factor replaces the ratio of the lengths" if factor else ""
+    notes.decide(longest_key, length, f"the attention factor is that of {length:g} positions, trained on {original[1]}{derived}")
     return AttentionFactor("longrope.attention_factor", {"original_length": original[1], "max_length": round(length)})
 
 
@@ -353,5 +371,6 @@ def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | No
     if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
         notes.find("error", "bad-value", scales[0][0], scales[0][1], "be a positive number, and short_mscale and long_mscale both")
         return None
-    notes.decide(*scales[0], f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}")
+    says = f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}: each {REPLACES}"
+    notes.decide(*scales[0], says)
     return AttentionFactor(given=(scales[0][1], scales[1][1]))

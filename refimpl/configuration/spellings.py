@@ -55,8 +55,8 @@ SLOPES = {"telechat3-yarn": 0.07}
 #: Within the mapping of the rope type: read whatever the type is.
 COMMON = frozenset({"type", "rope_type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "yarn_only_types"})
 SECTION_KEYS = ("mrope_section", "xdrope_section")
-#: Within it, what vLLM alone reads.
-OF_VLLM = frozenset({"attn_factor", "extrapolation_factor"})
+#: Within it, what vLLM alone reads, for yarn, and what it multiplies by that.
+OF_VLLM = {"attn_factor": "yarn's attention factor", "extrapolation_factor": "the weight of yarn's frequencies that aren't slowed"}
 POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 
 #: The sizes of chunks in which positions begin anew, and what vLLM takes where one is missing.

@@ -58,7 +58,7 @@ SCHEME = Scheme(
     source=Source("Peng et al. 2023, YaRN", "https://arxiv.org/abs/2309.00071", equations="section 3.3"),
     laws={
         "frequencies": (Law.RATIO_FALLS, Law.PLAIN_WITHIN_LENGTH, Law.SLOWS_WITH_LENGTH),
-        "rotate": (*rotary.LAWS, Law.PLAIN_WITHIN_LENGTH),
+        "rotate": (*rotary.LAWS, Law.PLAIN_WITHIN_LENGTH, Law.INCONSISTENT_CACHE),
         **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
@@ -84,7 +84,8 @@ SCHEME = Scheme(
     notes=(
         (
             "Keys that were turned in a shorter sequence don't fit queries of a longer one, since the base has changed between: a cache "
-            "must hold keys before they are turned (https://github.com/huggingface/transformers/issues/25104)."
+            "must hold keys before they are turned (https://github.com/huggingface/transformers/issues/25104). The law 'inconsistent "
+            "cache' demands the difference."
         ),
         (
             "What counts as the length differs. transformers takes the largest position of the batch plus 1, keeps the longest one seen "
