@@ -23,7 +23,6 @@ JOBS = min(os.cpu_count() or 1, 4)
 #: What is wrong in transformers, as weights were trained with it, and what tells it.
 TRAINED = {
     ("falcon", "alibi.bias"): ("slopes", "key index", "product"),
-    ("v-jepa-2", "rope.rotate"): ("rope.rotate/tiled-tables-neighbour-rotation",),
 }
 
 
@@ -105,7 +104,7 @@ EXAMPLES = (
     Example("ggml", "conforms", conforms),
     Example(
         "transformers",
-        "conforms but for Falcon's slopes, key index and product in bfloat16, and V-JEPA 2's tables for halves on pairs of neighbours",
+        "conforms but for Falcon's slopes, key index and product in bfloat16",
         only_as_trained,
         many=True,
     ),

@@ -161,6 +161,43 @@ def test_pixel_frequencies_that_end_at_all_pixels_are_named() -> None:
         assert_conforms(by_all_pixels, "axial_rope.rotate", level="smoke", seed=1, dtypes=("float32",), when=equal_halves, **RISING)
 
 
+def tiled(x: np.ndarray, positions: np.ndarray, **_: object) -> np.ndarray:
+    """Turn as V-JEPA 2 does: every axis a third of the head, by neighbouring pairs and tables of halves."""
+    parts = []
+    for part, places in zip(np.split(x, 3, axis=-1), np.moveaxis(positions, -1, 0), strict=True):
+        half = part.shape[-1] // 2
+        angles = np.tile(places[..., None] * 10_000.0 ** -(np.arange(half) / half), 2)
+        angles = angles if angles.ndim == 2 else angles[:, None]
+        swapped = np.stack([-part[..., 1::2], part[..., 0::2]], axis=-1).reshape(part.shape)
+        parts.append(part * np.cos(angles) + swapped * np.sin(angles))
+    return np.concatenate(parts, axis=-1).astype(x.dtype)
+
+
+VIDEO: Mapping[str, Any] = {**RISING, "axes": [(20, 20, 20), (10, 10, 10)], "base": 10_000.0, "sides": (), "dtypes": ("float64",)}
+
+
+def test_tables_of_halves_over_neighbouring_pairs_conform_where_they_are_declared() -> None:
+    assert_conforms(tiled, "axial_rope.rotate", level="smoke", seed=1, **{**VIDEO, "ladder": "tiled"})
+
+
+def test_tables_of_halves_over_neighbouring_pairs_are_a_mistake_where_they_are_not_declared() -> None:
+    with pytest.raises(AssertionError, match=r"tiled-tables-neighbour-rotation(.|\n)*V-JEPA 2(.|\n)*ladder=\"tiled\""):
+        assert_conforms(tiled, "axial_rope.rotate", level="smoke", seed=1, **{**VIDEO, "ladder": "own"})
+
+
+def test_tiled_frequencies_over_neighbours_are_no_rotation() -> None:
+    x, parameters = np.arange(1.0, 9.0).reshape(1, 1, 1, 8), {"head_dim": 8, "axes": (8,)}
+    own, both = (axial_rope.rotate(x, np.array([[3]]), ladder=ladder, **parameters) for ladder in ("own", "tiled"))
+
+    assert np.linalg.norm(own) == pytest.approx(np.linalg.norm(x))
+    assert np.linalg.norm(both) == pytest.approx(1.053509665592917 * np.linalg.norm(x))
+
+
+def test_tiled_frequencies_need_neighbours() -> None:
+    with pytest.raises(SpecificationError, match=r"^layout must be interleaved with the ladder tiled, got half$"):
+        axial_rope.rotate(np.ones((1, 1, 1, 4)), np.ones((1, 2)), head_dim=4, axes=(2, 2), ladder="tiled", layout="half")
+
+
 @pytest.mark.parametrize("ladder", ["linear", "exponential"])
 def test_frequencies_that_rise_need_sides(ladder: axial_rope.Ladder) -> None:
     with pytest.raises(SpecificationError, match=rf"^sides must be given with the ladder {ladder}, got \(\)$"):

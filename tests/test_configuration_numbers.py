@@ -370,7 +370,6 @@ def test_windows_of_no_size_and_layers_that_are_not_there_are_errors(keys: dict[
 @pytest.mark.parametrize(
     ("model_type", "keys", "name", "says"),
     [
-        ("vjepa2", {}, "no-vjepa2", "no rotation"),
         ("mistral_large4_text", {"qk_rope_head_dim": 32, "qk_nope_head_dim": 32}, "no-lerope", "numbers that the weights hold"),
     ],
 )
@@ -388,6 +387,15 @@ def test_a_rotation_by_no_formula_of_ours_is_a_named_variant_and_gives_no_number
     assert says in found.text
     with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
         config.frequencies(whole, layer=0, like=LIKE)
+
+
+def test_three_axes_of_v_jepa_2_have_whole_pairs_of_a_third_each_and_what_is_left_rests() -> None:
+    (kind,) = config.read({"model_type": "vjepa2", "hidden_size": 1408, "num_attention_heads": 16, "rope_theta": 500.0}).kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.head_dim, kind.rotation.channels, kind.rotation.parameters["base"]) == (88, range(84), 10_000.0)
+    assert kind.rotation.grid == {"axes": (28, 28, 28), "order": "block", "ladder": "tiled"}
+    assert "no rotation" in next(decision.says for decision in kind.decisions if decision.key == "ladder")
 
 
 def test_every_fourth_layer_of_mistral_large_4_rests() -> None:

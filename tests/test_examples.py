@@ -83,16 +83,6 @@ def test_where_the_bias_of_falcon_is_not_judged_nothing_may_be_wrong(driver: Mod
     assert not driver.only_as_trained(Report("transformers", {}, (right, wrong)))
 
 
-def test_v_jepa_2_must_be_wrong_where_it_is_judged_and_only_as_it_was_trained(driver: ModuleType) -> None:
-    failed = Result("v-jepa-2", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", Failed(Reason.VALUE, ""))
-
-    def named(mutant: str) -> Report:
-        return Report("transformers", {}, (failed,), {"v-jepa-2:rope.rotate:float32": Diagnosis((mutant,), "", "", "")})
-
-    assert driver.only_as_trained(named("rope.rotate/tiled-tables-neighbour-rotation"))
-    assert not driver.only_as_trained(named("rope.rotate/degrees"))
-
-
 def test_a_sample_is_of_what_a_target_offers_and_as_many_in_a_row_take_all(driver: ModuleType) -> None:
     target = str(EXAMPLES / "numpy_right.py")
     with Session(target) as session:

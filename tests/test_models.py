@@ -154,7 +154,7 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
     elif short(case) == "frequencies":
         found = [float(theta) for theta in thetas_of(case, scheme)]
     elif scheme == "axial_rope":
-        found = products_of_patches(case)
+        found = products_of_members(case) if p["ladder"] == "tiled" else products_of_patches(case)
     else:
         found = complex_products(case, {"mrope": "rope"}.get(scheme, scheme))
 
@@ -211,6 +211,19 @@ def products_of_patches(case: Vector) -> list[float]:
     for row, places in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
         angles = [whole[axis] * places[axis] * mp.mpf(p["base"]) ** -step for (axis, _), step in zip(every, steps, strict=True)]
         found += turned(row, zip(pairs, pairs, strict=True), angles)
+    return found
+
+
+def products_of_members(case: Vector) -> list[float]:
+    """Return patches of which each channel is a part of a product of its own, by its place in the half of its axis's channels."""
+    p, found = case.parameters, list[float]()
+    for row, places in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
+        for axis, width in enumerate(p["axes"]):
+            own = row[axis * width : (axis + 1) * width]
+            for channel in range(width):
+                pair, half = mp.mpc(*own[channel - channel % 2 :][:2]), width // 2
+                product = pair * mp.expj(places[axis] * mp.mpf(p["base"]) ** (-mp.mpf(channel % half) / half))
+                found.append(float(product.imag if channel % 2 else product.real))
     return found
 
 

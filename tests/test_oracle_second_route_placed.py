@@ -94,6 +94,33 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
     assert result == turned(X, pairs, angles)
 
 
+#: Where frequencies are tiled over two axes: of each channel, its axis and the frequency's number among those of the axis.
+TILED = {
+    ((4, 4), "block"): [(0, 0), (0, 1), (0, 0), (0, 1), (1, 0), (1, 1), (1, 0), (1, 1)],
+    ((4, 4), "alternating"): [(0, 0), (0, 1), (1, 0), (1, 1), (0, 0), (0, 1), (1, 0), (1, 1)],
+    ((2, 6), "joined"): [(0, 0), (0, 0), (1, 0), (1, 1), (1, 2), (1, 0), (1, 1), (1, 2)],
+}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("sides", [(), (14, 37)])
+@pytest.mark.parametrize(("axes", "order"), TILED)
+def test_members_of_a_pair_are_parts_of_two_products_where_frequencies_are_tiled(
+    axes: tuple[int, int], order: str, sides: tuple[int, ...], sign: int
+) -> None:
+    direction = "positive" if sign == 1 else "negative"
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": Tensor((1, 2), POSITIONS[:2])}
+    asked = {"axes": axes, "order": order, "layout": "interleaved", "direction": direction, "ladder": "tiled", "sides": sides}
+
+    result = golden("axial_rope.rotate", inputs, head_dim=8, base=10_000.0, **asked)
+
+    scales = [2 * mp.pi / side for side in sides] or [1, 1]
+    for channel, (axis, number) in enumerate(TILED[axes, order]):
+        angle = sign * POSITIONS[axis] * scales[axis] * mp.mpf(10_000) ** (mp.mpf(-2 * number) / axes[axis])
+        product = mp.mpc(*X[channel - channel % 2 :][:2]) * mp.expj(angle)
+        assert result[channel] == float(product.imag if channel % 2 else product.real)
+
+
 @pytest.mark.parametrize("sides", [(), (14, 37)])
 def test_pairs_turn_to_places_between_patches(sides: tuple[int, ...]) -> None:
     given = {"axes": (4, 4), "order": "block", "layout": "half", "ladder": "own", "sides": sides, "direction": "positive"}

@@ -1,4 +1,4 @@
-"""Rotations of vision models with two axes: Qwen2-VL and Pixtral lay pairs out over the whole head, Gemma 4 and Llama 4 do not."""
+"""Rotations of vision models: Qwen2-VL and Pixtral lay pairs out over the whole head, Gemma 4, Llama 4 and V-JEPA 2 do not."""
 
 import functools
 from collections.abc import Mapping
@@ -16,6 +16,8 @@ from transformers.models.pixtral import modeling_pixtral as pixtral
 from transformers.models.pixtral.configuration_pixtral import PixtralVisionConfig
 from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionConfig
+from transformers.models.vjepa2 import modeling_vjepa2 as vjepa2
+from transformers.models.vjepa2.configuration_vjepa2 import VJEPA2Config
 
 from conformance.adapters.transformers_adapter import adapter, initialised
 
@@ -121,3 +123,23 @@ def rotate_coordinates(
     with mock.patch.object(dinov3, "get_patches_center_coordinates", return_value=places):
         cos, sin = _dinov3(head_dim, base).eval()(torch.zeros(1, 3, 16, 16, dtype=x.dtype))
     return dinov3.apply_rotary_pos_emb(x, x, cos, sin)[0]
+
+
+def _thirds(parameters: Mapping[str, Any]) -> bool:
+    return len(parameters["axes"]) == 3 and len(set(parameters["axes"])) == 1
+
+
+@functools.lru_cache(maxsize=64)
+def _vjepa2(head_dim: int) -> Any:
+    return vjepa2.VJEPA2RopeAttention(VJEPA2Config(), hidden_size=head_dim, num_attention_heads=1)
+
+
+@adapter.implements(
+    "axial_rope.rotate", label="vjepa2", order="block", ladder="tiled", sides=(), layout="interleaved", direction="positive",
+    base=10_000.0, when=_thirds, dtypes=("float32",),
+)
+def rotate_members(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, **_: object) -> torch.Tensor:
+    """Turn the channels of time, height and width, whose neighbours have members on two frequencies."""
+    places = positions if positions.ndim == 2 else positions[:, None]
+    turned: torch.Tensor = _vjepa2(head_dim).apply_rotary_embeddings(x, places.unbind(-1))
+    return turned

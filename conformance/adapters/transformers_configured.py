@@ -23,6 +23,8 @@ from refimpl.configuration.sections import language
 TURNING = ("apply_rotary", "apply_multimodal_rotary")
 #: What makes coordinates of the patches of a whole image, in models that turn by these.
 CENTRES = "get_patches_center_coordinates"
+#: The method by which attention turns its own queries and keys.
+ITSELF = "apply_rotary_embeddings"
 #: The type whose module holds the frequencies of the height before those of the width, which take turns only in its tables.
 HEIGHT_FIRST = "ernie4_5_vl_moe_text"
 
@@ -155,6 +157,22 @@ class Images:
         return _applied(self.modeling.apply_rotary_pos_emb, x, tables)
 
 
+class Encoder:
+    """The attention of an encoder that turns its own queries and keys, by tables that it makes at every call."""
+
+    def __init__(self, section: Mapping[str, Any]) -> None:
+        """Make the attention as its model does."""
+        whole = _made(section)
+        (kind,) = _turning_itself(whole)
+        self.attention = kind(whole, whole.hidden_size, whole.num_attention_heads)
+
+    def turn(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """Turn the patches of a video."""
+        places = positions if positions.ndim == 2 else positions[:, None]
+        turned: torch.Tensor = getattr(self.attention, ITSELF)(x, places.unbind(-1))
+        return turned
+
+
 def _sides(configuration: Any) -> torch.Tensor:
     """Return how many patches the image of a configuration has on each side."""
     image, patch = (torch.tensor(size).expand(2) for size in (configuration.image_size, configuration.patch_size))
@@ -172,6 +190,11 @@ def _made(section: Mapping[str, Any]) -> Any:
 
 def _modeling(configuration: Any) -> Any:
     return importlib.import_module(type(configuration).__module__.replace("configuration_", "modeling_"))
+
+
+def _turning_itself(configuration: Any) -> list[Any]:
+    """Return the kinds of attention that turn their own queries and keys."""
+    return [each for each in vars(_modeling(configuration)).values() if hasattr(each, ITSELF)]
 
 
 def _refused(*_: Any, **__: Any) -> None:
@@ -196,8 +219,9 @@ def _layers(section: str) -> Layers:
 
 
 @functools.lru_cache(maxsize=8)
-def _images(section: str) -> Images:
-    return Images(json.loads(section))
+def _images(section: str) -> Images | Encoder:
+    given = json.loads(section)
+    return Encoder(given) if _turning_itself(_made(given)) else Images(given)
 
 
 def layers(configuration: Mapping[str, Any]) -> Layers:

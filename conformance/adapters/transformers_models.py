@@ -22,7 +22,6 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_sinusoids,
     transformers_tables,
     transformers_temperature,
-    transformers_vjepa2,
     transformers_xl,
 )
 from conformance.adapters.transformers_adapter import SUPPORTED, adapter

@@ -14,6 +14,8 @@ TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-7, "bfloat16": 2
 #: Where the first and the second member of a pair are read, and where they are written. Pairings are read off the matrix, not searched by
 #: running operations forward: so code in a layout that no operation declares is told from code that doesn't turn.
 LAYOUTS = ("half", "interleaved", "interleaved_to_half", "half_to_interleaved")
+#: What is known to turn the pairs of a layout with tables of the other.
+KNOWN = {"interleaved": ", as in V-JEPA 2: axial_rope.rotate on one axis, with ladder='tiled'"}
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _mixed(maps: np.ndarray, tolerance: float) -> str | None:
             drift = np.abs(np.linalg.norm(maps, axis=1) - 1).max()
             return (
                 f"pairs are {where}, but the two rows of a pair turn by different angles (lengths off by {drift:.2g}): "
-                f"not a rotation; the cosines and sines are {other}"
+                f"not a rotation; the cosines and sines are {other}{KNOWN.get(layout, '')}"
             )
     return None
 

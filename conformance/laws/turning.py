@@ -196,7 +196,7 @@ def together(law: Checker) -> Checker:
 
     def checked(trial: Trial) -> Iterator[Sides]:
         if members_apart(trial.arguments.parameters):
-            message = "members of a pair that follow two axes are no rotation"
+            message = "pairs whose members turn by unlike angles don't rotate"
             raise CallRefusedError(message, declared=True)
         yield from law(trial)
 

@@ -31,7 +31,7 @@ def other_ladders(change: Callable[[Sequence[int]], Sequence[Sequence[int]]]) ->
 
     def parts(positions: Array, *, axes: Sequence[int], ladder: axial_rope.Ladder, **rule: Any) -> list[Part]:
         right = axial_rope.parts(positions, axes=tuple(axes), ladder=ladder, **rule)
-        return right if ladder == "own" else [part._replace(ladder=own) for part, own in zip(right, change(axes), strict=True)]
+        return [part._replace(ladder=own) for part, own in zip(right, change(axes), strict=True)] if ladder == "in_turns" else right
 
     return parts
 
@@ -102,6 +102,18 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
     angles = angles[:, None] if angles.ndim == 3 else angles
     turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
     return x * np.cos(angles) + (-1 if parameters["direction"] == "negative" else 1) * turned * np.sin(angles)
+
+
+def tiled_alone(x: Array, positions: Array, **parameters: Any) -> Array:
+    """Turn by sines that are tiled over an axis's channels, and by the cosines of pairs."""
+
+    def half(ladder: str, sign: int) -> Array:
+        """Return what cosines alone make of ``x``, or sines alone: half of the sum of both directions, or of their difference."""
+        one, other = (axial_rope.rotate(x, positions, **{**parameters, "ladder": ladder, "direction": d}) for d in ways)
+        return (one + sign * other) / 2
+
+    ways = (parameters["direction"], "positive" if parameters["direction"] == "negative" else "negative")
+    return half("own", 1) + half("tiled", -1) if parameters["ladder"] == "tiled" else axial_rope.rotate(x, positions, **parameters)
 
 
 def equal(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -301,6 +313,13 @@ SPLIT_AS_ONE = Mistake(
     fix="repeat the list of sections, once for each half, instead of doubling its entries",
     origin="in the style of transformers 5.23, hunyuan_vl's xdrope sections",
 )
+TILED_ALONE = Mistake(
+    "sines-tiled-alone",
+    does="tiles sines over the channels of an axis, and gives both members of a pair one cosine",
+    should="lay out both tables alike",
+    fix="repeat cosines as sines are repeated",
+    origin="in the style of V-JEPA 2, whose two tables are repeated one by one",
+)
 MOVED: tuple[tuple[Mistake, Callable[[Array], Array]], ...] = (
     Mistake(
         "positions-truncated",
@@ -324,5 +343,6 @@ def mutants() -> Iterator[Mutant]:
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield SPLIT_AS_ONE.at(ROTATE, split_as_one)
+    yield TILED_ALONE.at(ROTATE, tiled_alone)
     for mistake, change in MOVED:
         yield mistake.at(ROTATE, moving(ROTATE, change))

@@ -202,7 +202,8 @@ TURN_MISTAKES = (
         "tiled-tables-neighbour-rotation",
         does="turns pairs (2j, 2j + 1) with tables tiled for pairs (j, j + d/2): not a rotation at all",
         should="use tables and pairs of one layout",
-        fix="repeat_interleave(2) goes with the rotation of neighbouring channels; cat((freqs, freqs)) with rotate_half",
+        fix="repeat_interleave(2) goes with the rotation of neighbouring channels; cat((freqs, freqs)) with rotate_half; for weights that "
+        'were trained so (V-JEPA 2) declare axial_rope.rotate with ladder="tiled"',
         threads=("https://github.com/xiangking/ark-nlp/issues/47",),
     ).made_by(Rotary(turn=tiled_tables)),
     Mistake(

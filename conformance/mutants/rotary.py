@@ -154,17 +154,20 @@ class Rotary:
             heads = [self.turn(x[:, i : i + 1], *own, layout=layout, direction=direction) for i, own in enumerate(tables)]
             return np.concatenate(heads, axis=1)
         if not isinstance(self.form, Parted):
-            cos, sin = self.tables(positions, *given, **rule)
-            apart = isinstance(self.form, Sectioned) and cos.shape[-1] == x.shape[-1]
-            sides = np.split(cos, 2 if apart else 1, axis=-1), np.split(sin, 2 if apart else 1, axis=-1)
-            turned = [self.turn(x, *tables, layout=layout, direction=direction) for tables in zip(*sides, strict=True)]
-            return members(turned[0], turned[1], layout) if apart else turned[0]
+            return self.by_members(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
         for part in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
-            channels, own = list(part.channels), {"whole": rule["head_dim"], "slot": part.frequencies, **ladder_of(part, rule["head_dim"])}
+            channels, own = list(part.channels), {"whole": rule["head_dim"], "slot": part.frequencies, **ladder_of(part)}
             cos, sin = self.tables(part.positions, *given, **{**rule, **own})
-            result[..., channels] = self.turn(x[..., channels], cos, sin, layout=layout, direction=direction)
+            result[..., channels] = self.by_members(x[..., channels], cos, sin, layout=layout, direction=direction)
         return result
+
+    def by_members(self, x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
+        """Turn by the angles of pairs, or, where parts or sections have as many as channels, each member by its own."""
+        apart = isinstance(self.form, Sectioned | Parted) and cos.shape[-1] == x.shape[-1]
+        sides = np.split(cos, 2 if apart else 1, axis=-1), np.split(sin, 2 if apart else 1, axis=-1)
+        turned = [self.turn(x, *tables, layout=layout, direction=direction) for tables in zip(*sides, strict=True)]
+        return members(turned[0], turned[1], layout) if apart else turned[0]
 
     @property
     def of_keys(self) -> "Rotary":

@@ -18,13 +18,13 @@ def parts(
     found = []
     for axis, side in enumerate(sides or [None] * len(axes)):
         own = [*channels(axis, axes, order, layout, head_dim)]
-        found.append(Part(own, on_axis(positions, axis), turns(axis, axes) if ladder == "in_turns" else None, side))
+        found.append(Part(own, on_axis(positions, axis), turns(axis, axes) if ladder == "in_turns" else None, ladder == "tiled", side))
     return found
 
 
 def thetas(a: Exact, *, head_dim: int, base: float, ladder: str, **_: Any) -> Sequence[Ball]:
     """Return the frequencies of rope, or those that rise from 1 to ``base`` by equal steps or by one ratio."""
-    if ladder in ("own", "in_turns"):
+    if ladder in ("own", "in_turns", "tiled"):
         return rope.thetas(a, head_dim=head_dim, base=base)
     end, pairs = a.parameter(base), head_dim // 2
     shares = Lazy(pairs, lambda pair: fmpq(pair, max(1, pairs - 1)))

@@ -30,6 +30,8 @@ class Part(NamedTuple):
     channels: Sequence[int]
     place: Place
     ladder: Sequence[int] | None = None
+    tiled: bool = False
+    """Whether its channels have the frequencies of its pairs twice in a row, whichever of them are pairs."""
     side: int | None = None
     """How many positions are a whole turn of a pair whose frequency is 1; as many as make an angle of that where nothing is said."""
 
@@ -68,20 +70,24 @@ def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tupl
 
 def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str) -> Result:
     """Return every vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13)."""
-    return turn_parts(a, x, [(range(x.shape[-1]), turns)], layout, direction)
+    return turn_parts(a, x, [(range(x.shape[-1]), turns, False)], layout, direction)
 
 
 def turn_parts(
-    a: Exact, x: Tensor, parts: Sequence[tuple[Sequence[int], Turns]], layout: str, direction: str, *, back: bool = False
+    a: Exact, x: Tensor, parts: Sequence[tuple[Sequence[int], Turns, bool]], layout: str, direction: str, *, back: bool = False
 ) -> Result:
-    """Return every vector with the pairs of some channels turned by the turns of these; other channels stay as they are."""
+    """Return every vector with the pairs of some channels turned by the turns of these; other channels stay as they are.
+
+    In tiled parts a channel is what the turn of its place in its half of the part makes of its pair.
+    """
     direction = OPPOSITE[direction] if back else direction
     written = {}
-    for channels, turns in parts:
+    for channels, turns, tiled in parts:
         sources, targets = places(layout, len(channels))[:: -1 if back else 1]
         for pair, (ends, (i, j)) in enumerate(zip(targets, sources, strict=True)):
             for place, end in enumerate(ends):
-                written[channels[end]] = (turns, pair, place, channels[i], channels[j])
+                index = end % (len(channels) // 2) if tiled else pair
+                written[channels[end]] = (turns, index, place, channels[i], channels[j])
 
     def element(batch: int, head: int, token: int, channel: int) -> Ball:
         row = x.row(batch, head, token)
@@ -130,7 +136,7 @@ class Rotary:
         """Return vectors with every part turned by cosine and sine at its positions."""
         factor = None if self.factor is None else self.factor(a, **parameters)
         turning = [
-            (part.channels, circles(a, self.ladder(a, inputs, part, **parameters), part.place, factor, part.side))
+            (part.channels, circles(a, self.ladder(a, inputs, part, **parameters), part.place, factor, part.side), part.tiled)
             for part in self.parts(inputs["positions"], layout=layout, **parameters)
         ]
         return turn_parts(a, x, turning, layout, direction, back=back)

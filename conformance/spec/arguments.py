@@ -51,7 +51,7 @@ def is_position(name: str) -> bool:
 
 def members_apart(parameters: Parameters) -> bool:
     """Whether the two members of a pair turn by angles of their own, so that nothing rotates and no turn undoes another."""
-    return parameters.get("order") == "doubled"
+    return parameters.get("order") == "doubled" or parameters.get("ladder") == "tiled"
 
 
 def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple[int, ...]:

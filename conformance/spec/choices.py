@@ -106,7 +106,8 @@ def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
     lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides, _axes_have_sides)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _rises_in_image, _power_where_all_are_slowed, *lying))
+    of_frequencies = (_in_order, _rises_in_image, _tiled_over_neighbours, _power_where_all_are_slowed)
+    return taken and all(rule(drawn) for rule in (_buckets_agree, *of_frequencies, *lying))
 
 
 #: The lower and the upper end of a band.
@@ -193,6 +194,11 @@ RISING, HIGHEST_END = ("linear", "exponential"), 20_000.0
 def _rises_in_image(drawn: Mapping[str, object]) -> bool:
     """Whether frequencies that rise have sides, and an end that is not too fast."""
     return drawn.get("ladder") not in RISING or (bool(drawn.get("sides")) and _number(drawn, "base") <= HIGHEST_END)
+
+
+def _tiled_over_neighbours(drawn: Mapping[str, object]) -> bool:
+    """Whether frequencies that are tiled stand over pairs of neighbours."""
+    return drawn.get("ladder") != "tiled" or drawn.get("layout") == "interleaved"
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

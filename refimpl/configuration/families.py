@@ -324,7 +324,7 @@ FAMILIES = {
     "vaultgemma": Family(head_dim=256),
     "youtu": LATENT,
     "zaya": Family(base=5e6, fraction=0.5),
-    "vjepa2": Family("interleaved", grid=Grid(), variant="vjepa2"),
+    "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }
 
 

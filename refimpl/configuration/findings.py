@@ -26,6 +26,8 @@ GRIDS = {
     "joined": "all pairs of one, then those of the next, over all channels that turn",
     "alternating": "in turns",
 }
+#: What has to be said of frequencies of an image.
+LADDERS = {"tiled": "either member of a pair turns by an angle of its own: no rotation, but what the weights were trained with"}
 Level = Literal["error", "warning", "missing"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from refimpl.configuration import images, indexers, scalings, spellings, temperatures
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known, turns_whole
-from refimpl.configuration.findings import GRIDS, ORDERS, Kind, Notes, Reading, Rotation, shared
+from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, agreed, is_number, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
@@ -366,6 +366,8 @@ def _on_grid(
         notes.find("error", "odd-axes", "head_dim", len(found.channels), rule)
         return None
     notes.assume("order", grid.order, f"the {NUMBERS[grid.axes]} axes of an image share the pairs of a head: {GRIDS[grid.order]}")
+    if grid.ladder in LADDERS:
+        notes.assume("ladder", grid.ladder, LADDERS[grid.ladder])
     notes.assume("first axis", grid.first, f"the first axis of the positions is the {grid.first}")
     sides = _sides(section, grid.measured, notes) if grid.measured else ()
     laid = {"axes": (each,) * grid.axes, "order": grid.order, "ladder": grid.ladder, **({"sides": sides} if sides else {})}

@@ -76,7 +76,7 @@ RULES = {
     "ntk-mixed": Rule("ntk_aware", {"factor": "factor", "mixed_b": "power"}, frozenset({"factor", "mixed_b"}), fixed={"fastest": "slowed"}),
 }
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha", "vjepa2"})
+UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
@@ -85,7 +85,6 @@ WITHOUT = {
     "yarn_log": "blends frequencies geometrically",
     "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies frequencies by numbers that the weights hold (LeRoPE), and queries by a learned logarithm of the position",
-    "vjepa2": "multiplies both channels of a pair by cosines and sines of two pairs: no rotation, but what the weights were trained with",
 }
 
 

@@ -6,28 +6,27 @@ from typing import Any, NamedTuple
 
 from refimpl.arrays import Array, array_namespace, outer, taken
 from refimpl.forms.joining import those_of
-from refimpl.forms.rotary import Rotary, Turning
+from refimpl.forms.rotary import Rotary, Turning, turned_by_members
 
 
 class Part(NamedTuple):
     """Some channels of a head, in the order that a layout reads, and the positions of their tokens.
 
-    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head; ``frequencies`` computes them,
-    where it isn't what fills the slot.
+    Its frequencies are those of a head as wide as the part, or ``width``. Of them each pair has its own, or the one that ``ladder`` says;
+    a ladder that is twice as long has those of all first members, then those of all second ones. ``frequencies`` computes them, where it
+    isn't what fills the slot.
     """
 
     channels: Sequence[int]
     positions: Array
     ladder: Sequence[int] | None = None
+    width: int | None = None
     frequencies: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True)
 class Parted(Rotary):
-    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head.
-
-    Where a part has frequencies of the whole head, that is the width of their ``head_dim`` too.
-    """
+    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head."""
 
     parts: Callable[..., Sequence[Part]] = field(kw_only=True)
 
@@ -35,9 +34,7 @@ class Parted(Rotary):
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
         results = [
-            Rotary.turned(
-                self.of(part), turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])}
-            )
+            turned_by_members(self.of(part), turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part)})
             for part in parts
         ]
         return replaced(x, [part.channels for part in parts], results)
@@ -47,13 +44,13 @@ class Parted(Rotary):
         return replace(self, frequencies=part.frequencies or self.frequencies)
 
     def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
-        """Return the angle of every pair, by its own frequency."""
+        """Return the angle of every pair, or of each member, by its own frequency."""
         return outer(positions, theta if rule["ladder"] is None else taken(theta, rule["ladder"]))
 
 
-def ladder_of(part: Part, head_dim: int) -> dict[str, Any]:
+def ladder_of(part: Part) -> dict[str, Any]:
     """Return how wide the head is whose frequencies a part has, and which of them they are: all, where nothing is said."""
-    return {"head_dim": len(part.channels) if part.ladder is None else head_dim, "ladder": part.ladder}
+    return {"head_dim": part.width or len(part.channels), "ladder": part.ladder}
 
 
 def replaced(x: Array, channels: Sequence[Sequence[int]], results: Sequence[Array]) -> Array:

@@ -125,6 +125,22 @@ def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[
     return circle if form.factor is None else grown(*circle, form.factor(**those_of(form.factor, {**rule, "positions": positions})))
 
 
+def turned_by_members(
+    form: Rotary, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]
+) -> Array:
+    """Return ``x`` turned by the angles of pairs, or, where there are as many as channels, of all first, then of all second members."""
+    cos, sin = tables(form, positions, *given, **rule)
+    return turning(x, cos, sin) if 2 * cos.shape[-1] == x.shape[-1] else members(turning, x, cos, sin, rule["layout"])
+
+
+def members(turning: Turning, x: Array, cos: Array, sin: Array, layout: str) -> Array:
+    """Return ``(a cos s - b sin s, a sin t + b cos t)`` for every pair: where its angles ``s`` and ``t`` differ, no rotation."""
+    pairs, written = x.shape[-1] // 2, "interleaved" if layout == "interleaved" else "half"
+    first = split_pairs(turning(x, cos[..., :pairs], sin[..., :pairs]), written)[0]
+    second = split_pairs(turning(x, cos[..., pairs:], sin[..., pairs:]), written)[1]
+    return join_pairs(first, second, written)
+
+
 def grown(cos: Array, sin: Array, size: float | Array) -> tuple[Array, Array]:
     """Return cosine and sine times a factor: what turns is as many times as long."""
     return size * cos, size * sin

@@ -6,14 +6,14 @@ from typing import Any
 
 from refimpl.arrays import Array, array_namespace, exact_float64
 from refimpl.forms.joining import those_of
-from refimpl.forms.rotary import Rotary, Turning, join_pairs, split_pairs, tables
+from refimpl.forms.rotary import Rotary, Turning, turned_by_members
 
 
 @dataclass(frozen=True)
 class Sectioned(Rotary):
     """The slots of a rotation, and ``places(positions, ...)``: for every token the position of each pair, or of each member of a pair.
 
-    In the latter case first members come first. Each is written as if its pair turned by its own angle, which is no rotation.
+    In the latter case first members come first.
     """
 
     places: Callable[..., Array] = field(kw_only=True)
@@ -24,9 +24,5 @@ class Sectioned(Rotary):
         return places * array_namespace(theta).concat([theta] * (places.shape[-1] // theta.shape[-1]))
 
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
-        """Return ``x`` turned by the angles of pairs, or with either member as the angle of its own turns the pair."""
-        cos, sin = tables(self, positions, *given, **rule)
-        pairs, written = x.shape[-1] // 2, "interleaved" if rule["layout"] == "interleaved" else "half"
-        sides = [slice(at, at + pairs) for at in range(0, cos.shape[-1], pairs)]
-        turned = [split_pairs(turning(x, cos[..., side], sin[..., side]), written) for side in sides]
-        return join_pairs(turned[0][0], turned[-1][1], written)
+        """Return ``x`` turned by the angles of pairs, or of each member."""
+        return turned_by_members(self, turning, x, positions, given, rule)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from refimpl.arrays import Array, arange, exact_float64, of_text
 from refimpl.attention import Layer
@@ -15,7 +15,7 @@ from refimpl.spec import NUMBER, EvenCount, Number, Scheme, Source, Widths
 
 Order = Literal["block", "joined", "alternating"]
 Layout = Literal["interleaved", "half"]
-Ladder = Literal["own", "in_turns", "linear", "exponential"]
+Ladder = Literal["own", "in_turns", "linear", "exponential", "tiled"]
 Sides = Annotated[tuple[int, ...], Number(minimum=1)]
 Places = Annotated[Array, "[batch] token axis", NUMBER]
 
@@ -48,7 +48,10 @@ def parts(
     ladder: Ladder = "own",
     sides: Sides = (),
 ) -> list[Part]:
-    """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, of the head in turns, or that rise."""
+    """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, of the head in turns, or that rise.
+
+    Where they are tiled, channel ``c`` of an axis has that of ``j = c mod width / 2``, and neighbours are pairs.
+    """
     if sum(axes) != head_dim:
         message = f"axes must add up to head_dim ({head_dim}), got {axes!r}"
         raise SpecificationError(message)
@@ -58,12 +61,26 @@ def parts(
     if ladder in RISING and not sides:
         message = f"sides must be given with the ladder {ladder}, got ()"
         raise SpecificationError(message)
+    if ladder == "tiled" and layout != "interleaved":
+        message = f"layout must be interleaved with the ladder tiled, got {layout}"
+        raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
-    turns = pairs_of_axes(axes, "alternating")
     return [
-        Part(own, coordinates(positions[..., axis], sides, axis), turns[axis] if ladder == "in_turns" else None, RISING.get(ladder))
-        for axis, own in enumerate(channels)
+        Part(own, coordinates(positions[..., axis], sides, axis), **frequencies_of(axis, axes, ladder)) for axis, own in enumerate(channels)
     ]
+
+
+def frequencies_of(axis: int, axes: Sequence[int], ladder: str) -> dict[str, Any]:
+    """Return which frequencies an axis has, where they aren't those of the pairs of a head as wide."""
+    if ladder == "in_turns":
+        return {"ladder": pairs_of_axes(axes, "alternating")[axis], "width": sum(axes)}
+    return {"ladder": tiled(axes[axis])} if ladder == "tiled" else {"frequencies": RISING.get(ladder)}
+
+
+def tiled(width: int) -> list[int]:
+    """Return which frequency each channel has, ``c mod width / 2``: that of every first, then of every second member of pairs."""
+    twice = [*range(width // 2)] * 2
+    return [*twice[0::2], *twice[1::2]]
 
 
 def coordinates(positions: Array, sides: Sequence[int], axis: int) -> Array:
@@ -124,7 +141,7 @@ SCHEME = Scheme(
         ),
         "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
-        "ladder": "which frequencies the pairs of an axis have",
+        "ladder": "which frequencies the pairs of an axis have, or their members",
         "sides": (
             "how many positions make one whole turn of a pair with frequency 1, on every axis: angles are 2 pi p / side times the "
             "frequency. Where coordinates of patches' centres run from -1 to 1 and are multiplied by 2 pi, as in DINOv3, it is the number "
@@ -154,6 +171,10 @@ SCHEME = Scheme(
         "ladder=exponential": (
             "those that rise from 1 to base by one ratio over the pairs of the axis: LTX-Video, timm's pixel frequencies as they are by "
             "default, of which base is half of max_res"
+        ),
+        "ladder=tiled": (
+            "those of own, over the channels of the axis twice in a row, as is right of halves, where neighbours are pairs: either member "
+            "turns by an angle of its own, which is no rotation (V-JEPA 2)"
         ),
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: no released model with axes is known",
@@ -201,6 +222,12 @@ SCHEME = Scheme(
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "
             "Llama 4's vision, SAM 2 and MoonViT. A square image hardly shows which one a model has; one with unequal sides does."
+        ),
+        (
+            "V-JEPA 2 has tables for halves over neighbouring pairs: `(a cos s - b sin s, a sin t + b cos t)` with the angles `s` and `t` "
+            "of the places of both channels. Off the origin that is no rotation: lengths change, and scores depend on where a patch "
+            "stands. Its weights were trained so; other weights want `ladder=own`. Three axes (time, height, width) have `2 floor(head_dim "
+            "/ 6)` channels each; channels that are left over rest, which is said where its configuration is read."
         ),
         "With neighbouring channels as pairs, the orders `block` and `joined` are the same.",
     ),

@@ -22,8 +22,8 @@ OPERATIONS = operations()
 FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "released.yaml"
 #: The kind of layers that a model has alone: it isn't told in the names of cases.
 WHOLE = "every layer"
-#: Where patches of an image stand that is higher than wide, and one that belongs to no patch.
-PATCHES = [[0, 0], [0, 1], [1, 0], [17, 5], [63, 22]]
+#: Where patches stand, on time, height and width, in images that are higher than wide, and one that belongs to no patch.
+PATCHES = [[0, 0, 0], [0, 0, 1], [0, 1, 0], [7, 17, 5], [31, 63, 22]]
 #: Where tokens of an image stand, on time, height and width, or on any other axes: neither square nor at the beginning.
 IMAGE = [[17, 17, 17, 17], [18, 18, 22, 3], [18, 20, 19, 5], [18, 31, 57, 2]]
 
@@ -103,7 +103,7 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     one.
     """
     if rotation.grid:
-        yield from _on_axes(rotation, called, whose, _patches(*rotation.grid.get("sides", ())))
+        yield from _on_axes(rotation, called, whose, _patches(len(rotation.grid["axes"]), *rotation.grid.get("sides", ())))
     if rotation.operation is None:
         return
     if "length" in OPERATIONS[rotation.operation].parameters:
@@ -122,10 +122,10 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
         yield from _on_axes(rotation, f"{called}-image", whose, [place[: len(rotation.sections)] for place in IMAGE])
 
 
-def _patches(*sides: int) -> list[list[int]]:
-    """Return where patches stand; those counted from the middle of an image in its corners, near one, and in the middle."""
+def _patches(axes: int, *sides: int) -> list[list[int]]:
+    """Return where patches stand on so many axes; those counted from the middle of an image in its corners, near one, and in the middle."""
     if not sides:
-        return PATCHES
+        return [place[-axes:] for place in PATCHES]
     first, last = [1 - side for side in sides], [side - 1 for side in sides]
     return [first, [first[0], last[1]], [last[0], first[1]], [first[0] + 2, first[1] + 4], [0, 0]]
 
