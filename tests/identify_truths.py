@@ -353,6 +353,15 @@ def on_a_grid_in_turns(x, positions):
     return halves(x, np.concatenate([positions[..., axis, None] * theta[axis::2] for axis in range(2)], axis=-1))
 
 
+def on_a_grid_tiled(x, positions):
+    parts = []
+    for part, places in zip(np.split(x, positions.shape[-1], axis=-1), np.moveaxis(positions, -1, 0), strict=True):
+        angle = np.tile(places[..., None] * frequencies(part.shape[-1]), 2)
+        swapped = np.stack([-part[..., 1::2], part[..., 0::2]], axis=-1).reshape(part.shape)
+        parts.append(part * np.cos(angle) + swapped * np.sin(angle))
+    return np.concatenate(parts, axis=-1)
+
+
 def heads_last(x, position_ids, theta=10_000.0):
     return halves(x, position_ids[:, None, None] * frequencies(x.shape[-1], theta))
 

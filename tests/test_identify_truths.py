@@ -49,6 +49,7 @@ screen = functools.partial(screen_of, identify_truths)
         ("on_a_grid", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "axes": (32, 32)}),
         ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
         ("on_a_grid_in_turns", {"operation": "axial_rope.rotate", "layout": "half", "base": 1e4, "order": "joined", "ladder": "in_turns"}),
+        ("on_a_grid_tiled", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "ladder": "tiled"}),
         ("on_both_sides", {"operation": "sincos_2d.encode", "order": "column_first", "layout": "halves", "base": 1e4}),
         ("of_detr", {"operation": "sincos_2d.encode", "order": "row_first", "layout": "interleaved", "base": 20.0, "dim": 64}),
         ("of_timm", {"operation": "sincos_2d.encode", "order": "row_first", "layout": "joined", "base": 1e4, "dim": 64}),

@@ -80,7 +80,7 @@ def frequencies_of(axis: int, axes: Sequence[int], ladder: str) -> dict[str, Any
 def tiled(width: int) -> list[int]:
     """Return which frequency each channel has, ``c mod width / 2``: that of every first, then of every second member of pairs."""
     twice = [*range(width // 2)] * 2
-    return [*twice[0::2], *twice[1::2]]
+    return [*twice[::2], *twice[1::2]]
 
 
 def coordinates(positions: Array, sides: Sequence[int], axis: int) -> Array:
