@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,8 +16,6 @@ from conformance.calls.outcomes import Errored, Report
 from conformance.reports import curve, page
 
 VOID = {"meta", "input", "wbr", "circle", "line", "polyline", "br"}
-CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
-DRIVER = shutil.which("chromedriver")
 
 
 class Tags(HTMLParser):
@@ -141,20 +137,6 @@ def test_a_curve_puts_the_allowed_between_right_and_wrong() -> None:
 
 def test_one_position_makes_no_curve() -> None:
     assert curve.svg(((0, 0.5),), "mine") == ""
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("no Chromium with its driver is installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=1100,900"):
-        options.add_argument(argument)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    yield driver
-    driver.quit()
 
 
 def shown(browser: Any) -> list[str]:
