@@ -1,5 +1,9 @@
 import os
+import shutil
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sampling
@@ -7,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 from conformance.isolate import allocation
 from conformance.laws import running
+
+CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+DRIVER = shutil.which("chromedriver")
 
 # Speed is measured in benchmarks, never asserted by a test.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,6 +36,21 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
 def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave counterexamples of laws as they were met, where a test reads none: to make one small takes longer than to find it."""
     monkeypatch.setattr(running, "smallest", lambda _subject, _check, met, _known, **_: met)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Any]:
+    """Return a browser without a window, where there is one."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("no Chromium with its driver is installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=1100,900"):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    yield driver
+    driver.quit()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

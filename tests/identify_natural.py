@@ -305,3 +305,8 @@ def of_a_video(x, frames, height, width):
 
 def rows_of_caches(q, k, cos, sin, position_ids):
     return tuple(x * cos[position_ids][:, None] + half(x) * sin[position_ids][:, None] for x in (q, k))
+
+
+def ramp_turned_round(x, positions):
+    plain, width = 1e4 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1]), x.shape[-1]
+    return by_angles_of_pairs(x, positions[:, None] * (plain + plain / 8 - slowed(width, 1e4, 8.0, 4096)))

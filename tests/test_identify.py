@@ -186,13 +186,9 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("rope", {**ROPE, "base": 500_000.0}),
         ("tokens_before_heads", ROPE),
         ("from_an_offset", {**ROPE, "layout": "interleaved"}),
-        ("queries_and_keys", ROPE),
-        ("some_channels", {**PART, "placement": "first"}),
         ("last_channels", {**PART, "layout": "interleaved", "placement": "last"}),
         ("counted_from_one", {**ROPE, "offset": 1.0}),
-        ("clockwise", {**ROPE, "direction": "negative"}),
         ("fading_queries", {**XPOS, "operation": "xpos.rotate_query"}),
-        ("growing_keys", {**XPOS, "operation": "xpos.rotate_key", "base": 1e6, "scale_base": 256.0, "centre": 40}),
         ("fading_queries_and_keys", {**XPOS, "operation": "xpos.rotate_query_key"}),
         ("interpolated", {**ROPE, "operation": "position_interpolation.rotate", "base": 1e6, "factor": 8.0}),
         (
@@ -213,9 +209,7 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("running_product", ROPE),
         ("short_table", ROPE),
         ("cos_sin", {"operation": "rope.tables", "base": 10_000.0, "head_dim": 64}),
-        ("complex_waves", {"operation": "rope.tables", "base": 10_000.0, "head_dim": 64}),
         ("apply", {"operation": "rope.apply", "layout": "half", "direction": "positive"}),
-        ("inverse_frequencies", {"operation": "rope.frequencies", "base": 10_000.0}),
         (
             "paper_table",
             {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper", "odd": "error"},
@@ -249,7 +243,6 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ),
         ("digits_added", {"operation": "binary.add", "embedding_scale": "none"}),
         ("few_digits_added", {"operation": "binary.add", "embedding_scale": "sqrt_dim", "bits": 16}),
-        ("rows_added", {"operation": "learned.add", "offset": 2, "outside": "raise", "embedding_scale": "none"}),
         ("first_rows_added", {"operation": "learned.add", "offset": 0, "outside": "raise", "embedding_scale": "sqrt_dim"}),
         ("nearest_rows_added", {"operation": "learned.add", "offset": 0, "outside": "clamp", "embedding_scale": "none"}),
         ("looked_up", {"operation": "learned.encode", "offset": 2, "outside": "raise"}),
@@ -257,8 +250,6 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
         ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "code", "form": "row", "num_heads": 8}),
         ("of_the_paper", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "paper", "form": "row", "num_heads": 8}),
-        ("of_the_code", {"operation": "alibi.slopes", "max_bias": 8.0, "slopes": "code", "num_heads": 8}),
-        ("steps_of_8192", {"operation": "temperature.scale", "floor_scale": 8_192, "attn_scale": 0.1, "shift": 1}),
         ("steps_of_10000", {"operation": "temperature.scale", "floor_scale": 10_000, "attn_scale": 0.25, "shift": 0}),
         ("beyond_training", {"operation": "temperature.log_scale", "original_length": 3_000}),
         ("softer_and_softer", {"operation": None}),
@@ -276,8 +267,6 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "high_freq_factor": 4.0,
             },
         ),
-        ("whole_wavelengths", {**ROPE, "operation": "resonance_rope.rotate", "base": 500_000.0}),
-        ("by_parts", {**ROPE, "operation": "ntk_by_parts.rotate", "factor": 16.0, "original_length": 4_096, "alpha": 1.0, "beta": 32.0}),
     ],
 )
 def test_code_as_people_write_it_shows_its_parameters(name: str, expected: dict[str, Any]) -> None:
@@ -410,11 +399,11 @@ def test_a_scheme_that_fills_a_form_is_identified_without_a_line_of_its_own(toy:
 
 
 PASTED = (
-    "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
-    "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
+    "rope", "tokens_before_heads", "from_an_offset", "last_channels", "counted_from_one",
+    "interpolated", "raised_base", "yarn", "cos_sin", "apply", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
-    "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
-    "fading_queries", "growing_keys", "fading_queries_and_keys",
+    "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_10000", "beyond_training",
+    "fading_queries", "fading_queries_and_keys",
 )  # fmt: skip
 
 

@@ -35,31 +35,22 @@ screen = functools.partial(screen_of, identify_truths)
     [
         ("decoder_bias", {"operation": "t5.bias", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
         ("decoder_bias_masked", {"operation": "t5.bias", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
-        ("tokens_first", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
         ("tokens_first_at", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
         ("tables_of_both", {"operation": "rope.apply", "layout": "half"}),
         ("waves_of_both", {"operation": "rope.apply", "layout": "interleaved"}),
-        ("one_of_tokens", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
-        ("module", {"operation": "rope.rotate", "layout": "half", "base": 1e6}),
         ("steeper", {"operation": "alibi.bias", "slopes": "code", "form": "reversed", "num_heads": 8}),
         ("slopes_of", {"operation": "alibi.slopes", "slopes": "code", "num_heads": 8}),
         ("to_the_end", {"operation": "sinusoidal.encode", "spacing": "endpoint", "base": 1e4}),
         ("small_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
         ("smaller_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
-        ("on_a_grid", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "axes": (32, 32)}),
         ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
         ("on_a_grid_in_turns", {"operation": "axial_rope.rotate", "layout": "half", "base": 1e4, "order": "joined", "ladder": "in_turns"}),
         ("on_a_grid_tiled", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "ladder": "tiled"}),
         ("on_both_sides", {"operation": "sincos_2d.encode", "order": "column_first", "layout": "halves", "base": 1e4}),
-        ("of_detr", {"operation": "sincos_2d.encode", "order": "row_first", "layout": "interleaved", "base": 20.0, "dim": 64}),
-        ("of_timm", {"operation": "sincos_2d.encode", "order": "row_first", "layout": "joined", "base": 1e4, "dim": 64}),
         ("wide_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4, "head_dim": 512}),
         ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
-        ("of_keys_only", {"operation": "alibi.bias", "slopes": "code", "form": "column"}),
         ("learned_of_lengths", {"operation": "kerple.bias", "form": "log"}),
         ("tables_of_a_batch", {"operation": "rope.tables", "base": 1e4}),
-        ("cached_tables", {"operation": "rope.tables", "base": 1e4}),
-        ("waves_of_a_batch", {"operation": "sinusoidal.encode", "layout": "halves", "spacing": "paper"}),
     ],
 )
 def test_code_in_the_style_of_a_code_base_is_recognised(name: str, expected: dict[str, Any]) -> None:
@@ -214,11 +205,10 @@ def test_a_function_that_its_own_check_finds_wrong_has_the_status_of_what_differ
 
 
 PASTED = (
-    "decoder_bias", "decoder_bias_masked", "tokens_first", "tokens_first_at", "tables_of_both", "waves_of_both", "one_of_tokens", "module",
+    "decoder_bias", "decoder_bias_masked", "tokens_first_at", "tables_of_both", "waves_of_both",
     "steeper", "slopes_of", "to_the_end", "odd_base", "small_waves", "smaller_waves", "padded_waves",
-    "on_a_grid", "on_a_grid_tokens_first", "rows_after_padding", "one_sequence", "one_sequence_at", "neighbours_in_memory",
-    "list_of_slopes", "of_keys_only", "learned_of_lengths", "in_double_precision", "by_a_power_of_the_factor", "tables_of_a_batch",
-    "cached_tables", "waves_of_a_batch",
+    "on_a_grid_tokens_first", "rows_after_padding", "one_sequence", "one_sequence_at", "neighbours_in_memory",
+    "list_of_slopes", "learned_of_lengths", "in_double_precision", "by_a_power_of_the_factor", "tables_of_a_batch",
 )  # fmt: skip
 
 

@@ -66,6 +66,7 @@ COMMANDS = {
     "check no_such.module": "or one of numpy, ",
     "check torch": "got 'torch', a framework: `posenc init NAME --framework torch` writes",
     "identify mine.apply": "(did you mean mine:apply?)",
+    "identify mine.turn": "and mine has no turn: name what is meant in it, as mine:NAME",
     "identify textwrap:wrap --set basis=5": "(did you mean base?)",
     "show Llama-3.1-8B": "must be named behind `posenc show model`, got 'Llama-3.1-8B' (did you mean Llama-3.1-8B-Instruct?)",
     "check": "must get a TARGET or a --command",
@@ -219,7 +220,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 @pytest.mark.parametrize(("command", "fix"), COMMANDS.items())
 def test_a_first_error_of_a_command_is_one_line_that_names_the_fix(refused: object, command: str, fix: str) -> None:
     Path("mined.json").touch()
-    status, line = refused(*shlex.split(command), mine="")  # type: ignore[operator]  # the fixture's function
+    status, line = refused(*shlex.split(command), mine="def apply(x): return x\n")  # type: ignore[operator]  # the fixture's function
 
     assert status == 2
     assert fix in line

@@ -10,12 +10,13 @@ import pytest
 from conformance.checks.evidence.known import answer
 from conformance.mutants.catalogue import KNOWN
 from conformance.mutants.catalogue import load as reports
-from conformance.spec.mutant import Mutant
+from conformance.mutants.told import NAMES, place
+from conformance.spec.mutant import Mutant, slug
 from conformance.spec.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 from tools.mistakes import __main__ as program
 from tools.mistakes.__main__ import DOCS, main, pages, stale
-from tools.mistakes.known import NAMES, REPORTED, Mistake, mistakes, slug
+from tools.mistakes.known import REPORTED, Mistake, mistakes
 from tools.mistakes.page import described
 from tools.mistakes.topics import matches, sorted_by_topic, symptoms, topics
 
@@ -134,12 +135,19 @@ def test_a_rotation_with_its_tables_swapped_keeps_the_norm() -> None:
 
 def test_every_link_between_the_documents_leads_to_a_heading(texts: Mapping[str, str]) -> None:
     for page, text in texts.items():
-        for file, place in LINK.findall(text):
+        for file, heading in LINK.findall(text):
             if file.startswith("https://"):
                 continue
             target = (DOCS / page).parent.joinpath(file).resolve() if file else DOCS / page
             assert target.is_file(), (page, file)
-            assert not place or place in anchors(texts[target.relative_to(DOCS.resolve()).as_posix()]), (page, file, place)
+            assert not heading or heading in anchors(texts[target.relative_to(DOCS.resolve()).as_posix()]), (page, file, heading)
+
+
+def test_the_place_of_every_mistake_is_a_heading_of_a_page(texts: Mapping[str, str]) -> None:
+    headings = {f"docs/{page}#{heading}" for page, text in texts.items() for heading in anchors(text)}
+
+    assert {place(name) for name in KNOWN} <= headings
+    assert place("rope.rotate/of-another-name") == ""
 
 
 def test_every_report_is_listed(texts: Mapping[str, str]) -> None:

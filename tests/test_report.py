@@ -592,6 +592,14 @@ def test_a_refused_bad_input_says_nothing_about_precision() -> None:
     assert precision(a_report(right(), result(Passed(), "rope.rotate/odd-width")))[0].met == "float32"
 
 
+def test_all_that_conforms_of_an_operation_shares_one_line_unless_more_is_asked_for() -> None:
+    results = [right(implementation=name, dtype=dtype) for name in ("one", "two") for dtype in ("float32", "float64")]
+    short, long = (report.text(a_report(*results), verbose=verbose).splitlines() for verbose in (False, True))
+
+    assert sum(line.startswith("rope.rotate") for line in short) == 1
+    assert sum(line.startswith("rope.rotate") for line in long) == 4
+
+
 def test_what_is_right_and_what_is_wrong_are_told_apart() -> None:
     bad = wrong(implementation="falcon", errors_by_position=((2049, 200.0),))
     shown = screen(right(errors_by_position=((9, 0.4),)), right(dtype="float16", profile="float16-model", profile_met="float16-table"), bad)

@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,8 +16,6 @@ from conformance.calls.outcomes import Errored, Report
 from conformance.reports import curve, page
 
 VOID = {"meta", "input", "wbr", "circle", "line", "polyline", "br"}
-CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
-DRIVER = shutil.which("chromedriver")
 
 
 class Tags(HTMLParser):
@@ -97,6 +93,32 @@ def test_every_control_has_a_name_and_every_drawing_words() -> None:
     assert len(identities) == len(set(identities))
 
 
+def test_what_passed_is_closed_by_its_operation_and_nothing_else_is() -> None:
+    text = page.text([everything()])
+    closed = "".join(re.findall(r"<details class=passed>(.*?)</table>", text, re.DOTALL))
+
+    assert re.findall(r"<summary>.*?</span> (.*?)</summary>", closed) == ["rope.rotate: 1 passed"]
+    assert set(re.findall(r'data-outcome="([^"]+)"', closed)) == {"passed"}
+    assert set(re.findall(r'data-outcome="([^"]+)"', text.replace(closed, ""))) == set(page.MARKS) - {"passed"}
+
+
+def test_the_legends_have_every_mark_of_an_outcome_and_of_a_curve() -> None:
+    legends = dict(re.findall(r'aria-label="legend of (.*?)">(.*?)</dl>', page.text([everything()]), re.DOTALL))
+    drawn = curve.svg(((0, 0.5), (9, 20.0)), "mine")
+
+    told = re.findall(r'class="mark"[^>]*>(.)</span></dt><dd>([^:]+)', legends["outcomes"])
+    assert {kind: mark for mark, kind in told} == page.MARKS
+    assert set(re.findall(r'<(?:circle|line) class="(\w+)"', drawn)) == set(re.findall(r' class="(\w+)"', legends["the curves"]))
+
+
+def test_a_mistake_has_its_page_and_heading_beside_it_where_the_documents_tell_it() -> None:
+    known = replace(DIAGNOSIS, mutants=("rope.rotate/turned-twice", "rope.rotate/of-another-name"))
+    text = page.text([a_report(wrong(), diagnoses={"mine:rope.rotate:float32": known})])
+    where = "<code>rope.rotate/turned-twice</code> <span class=told>(see <code>docs/mistakes/rope.md#turned-twice</code>)</span>"
+
+    assert f"<dd>{where} + <code>rope.rotate/of-another-name</code></dd>" in text
+
+
 def test_two_targets_have_a_page_together() -> None:
     tags = parsed(page.text([a_report(right()), a_report(wrong())])).every
 
@@ -117,20 +139,6 @@ def test_one_position_makes_no_curve() -> None:
     assert curve.svg(((0, 0.5),), "mine") == ""
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("no Chromium with its driver is installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=1100,900"):
-        options.add_argument(argument)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    yield driver
-    driver.quit()
-
-
 def shown(browser: Any) -> list[str]:
     rows = browser.find_elements("css selector", "table.checks tbody tr")
     return [row.get_attribute("data-outcome") for row in rows if row.is_displayed()]
@@ -141,7 +149,7 @@ def test_a_person_with_a_keyboard_filters_and_opens_in_a_browser(browser: Any, t
     path = tmp_path / "report.html"
     path.write_text(page.text([everything()]), encoding="utf-8", errors="backslashreplace")
     browser.get(path.as_uri())
-    every = shown(browser)
+    every = browser.find_elements("css selector", "table.checks tbody tr")
     assert browser.find_element("tag name", "output").text == f"{len(every)} of {len(every)} checks"
 
     browser.execute_script("document.querySelector('select[name=outcome]').focus()")
@@ -158,6 +166,31 @@ def test_a_person_with_a_keyboard_filters_and_opens_in_a_browser(browser: Any, t
     assert browser.find_element("tag name", "pre").is_displayed()
     assert browser.find_element("tag name", "pre").text == "print(1)"
     assert browser.get_log("browser") == []
+
+
+def opened(browser: Any) -> int:
+    return len(browser.find_elements("css selector", "details.passed[open]"))
+
+
+def test_what_passed_is_closed_until_a_filter_finds_it_or_it_is_printed(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page.text([a_report(right("rope.rotate/near"), right("rope.rotate/far"), wrong())]), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert shown(browser) == ["failed"]
+
+    browser.find_element("name", "words").send_keys("rope.rotate/near")
+    assert shown(browser) == ["passed"]
+    browser.find_element("name", "words").clear()
+    browser.find_element("name", "outcome").send_keys("failed")
+    assert shown(browser) == ["failed"]
+    assert not browser.find_element("css selector", "details.passed").is_displayed()
+
+    browser.execute_script("const form = document.querySelector('form'); form.reset(); form.dispatchEvent(new Event('input'))")
+    assert opened(browser) == 0
+    browser.execute_script("addEventListener('beforeprint', () => { window.printed = document.querySelectorAll('[open]').length })")
+    browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert browser.execute_script("return printed") == 1
+    assert opened(browser) == 0
 
 
 def test_the_page_follows_light_and_dark(browser: Any, tmp_path: Path) -> None:

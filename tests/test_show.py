@@ -30,6 +30,25 @@ def test_every_operation_is_listed_once_with_its_cases_laws_and_mistakes(operati
     assert [row[1::2] for row in rows] == [[str(cases), str(len(SCHEMES[scheme].laws[short])), str(mistakes)]]
 
 
+@pytest.mark.parametrize("operation", operations())
+def test_the_cases_of_an_operation_go_from_simple_to_special(operation: str) -> None:
+    scheme, _, short = operation.partition(".")
+    cases = {f"{scheme}.{case.name}": case for case in SCHEMES[scheme].cases if case.operation == short}
+    named = re.findall(rf"^  ({operation}/[\w-]+): ", "\n".join(line for _, line in show.describe(operation)), re.MULTILINE)
+    ordered = [cases[name] for name in named]
+
+    assert cases.keys() == set(named)
+    assert [case.error is not None for case in ordered] == sorted(case.error is not None for case in ordered)
+    assert show.special(ordered[0]) == min(map(show.special, ordered))
+
+
+def test_no_byte_boundary_comes_before_the_first_positions() -> None:
+    shown = "\n".join(line for _, line in show.describe("rope.rotate"))
+
+    places = [shown.index(f"rope.rotate/{name}: ") for name in ("first-positions", "byte-boundary", "million", "odd-width")]
+    assert places == sorted(places)
+
+
 def test_the_list_names_every_scheme_and_fits_the_screen() -> None:
     heads = {line.split(":")[0] for line in LISTED if not line.startswith(" ")}
 

@@ -1,11 +1,14 @@
-"""The site has every document once, every picture once, and equations of every docstring in TeX."""
+"""The site has every document once, every picture once, and equations of every docstring in TeX; built, it is searched and fits a phone."""
 
+import json
 import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from refimpl.schemes import operations
+from refimpl.schemes import SCHEMES, operations
 from tools.site import equations, navigation
 
 ROOT = Path(__file__).parents[1]
@@ -59,3 +62,42 @@ def test_every_equation_of_an_operation_keeps_its_brackets() -> None:
 
     assert len(written) > 50
     assert [text for text in written if any(text.count(a) != text.count(b) for a, b in ("()", "{}", "[]"))] == []
+
+
+SITE = ROOT / "build" / "site"
+PYTHON = ROOT / ".venvs" / "site" / "bin" / "python"
+built = pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="no site is built (make site)")
+
+
+@built
+def test_the_search_index_has_every_scheme_and_finds_rope_by_a_word_of_its_page() -> None:
+    index = json.loads((SITE / "searchindex.js").read_text(encoding="utf-8").removeprefix("Search.setIndex(").removesuffix(")"))
+
+    assert {f"docs/schemes/{name}" for name in SCHEMES} <= set(index["docnames"])
+    assert index["docnames"].index("docs/schemes/rope") in index["terms"]["rotari"]  # the stem of rotary
+
+
+@built
+def test_every_scheme_has_a_page_of_its_api() -> None:
+    names = {path.stem for path in (SITE / "build" / "api").glob("*.html")}
+
+    assert {f"refimpl.schemes.{name}" for name in SCHEMES} <= names
+
+
+@built
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("page", ["index", "docs/schemes/rope", "docs/tutorial"])
+def test_a_page_of_the_site_is_no_wider_than_the_screen(browser: Any, page: str, width: int) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    browser.get((SITE / f"{page}.html").as_uri())
+
+    assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+@pytest.mark.skipif(not PYTHON.is_file(), reason="the generator of the site isn't installed (make site)")
+@pytest.mark.parametrize(("link", "status"), [("#a-heading", 0), ("nowhere.md", 1), ("#nothing", 1)])
+def test_a_link_that_leads_nowhere_fails_the_site(tmp_path: Path, link: str, status: int) -> None:
+    (tmp_path / "page.md").write_text(f"# A heading\n\n[words]({link})\n", encoding="utf-8")
+    command = [PYTHON, "-m", "sphinx", "-q", "-W", "-D", "root_doc=page", "-c", "tools/site", tmp_path, tmp_path / "site"]
+
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == status

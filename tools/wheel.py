@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
 
@@ -21,6 +22,14 @@ def run(*command: object, cwd: Path, expected: int = 0) -> str:
     return done.stdout
 
 
+def install(folder: Path) -> Path:
+    """Build the wheel, install it into the folder's environment, and return it."""
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+    wheel = next(folder.glob("posenc-*.whl"))
+    run(folder / "env" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
+    return wheel
+
+
 def main() -> None:
     """Judge the examples with the installed wheel from an empty folder, and keep the wheel where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -31,17 +40,18 @@ def main() -> None:
         sys.exit(f"wheel: tag must be v{__version__}, got {asked.tag}")
     with tempfile.TemporaryDirectory(prefix="posenc-wheel-") as name:
         folder = Path(name)
-        run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-        wheel = next(folder.glob("posenc-*.whl"))
-        venv.create(folder / "env", with_pip=True)
-        python = folder / "env" / "bin" / "python"
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
-        posenc = folder / "env" / "bin" / "posenc"
         for example in ("numpy_right.py", "numpy_wrong.py"):
             (folder / example).write_text((ROOT / "examples" / example).read_text(encoding="utf-8"), encoding="utf-8")
+        venv.create(folder / "env", with_pip=True)
+        posenc = folder / "env" / "bin" / "posenc"
+        begun = time.monotonic()
+        wheel = install(folder)
+        installed = time.monotonic()
+        print(run(posenc, "check", "numpy_right.py", cwd=folder))
+        judged = time.monotonic()
+        print(f"a newcomer's commands: {installed - begun:.0f} s to install, {judged - installed:.0f} s from there to the first verdict")
         run(posenc, "vectors", "verify", cwd=folder)
         run(posenc, "doctor", cwd=folder)
-        print(run(posenc, "check", "numpy_right.py", cwd=folder))
         print(run(posenc, "check", "numpy_wrong.py", cwd=folder, expected=1))
         run(posenc, "check", "numpy", "--level", "smoke", "--jobs", "2", cwd=folder)
         if asked.into is not None:

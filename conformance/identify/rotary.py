@@ -423,7 +423,7 @@ def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
         return Identity(None, f"{what}: no rule that is known makes them of {', '.join(ladder.arrays)}", {}, (*seen, listed))
     if np.all(np.diff(ladder.theta) < 0) and np.all(_usual(ladder.theta) > 1 - SMALL):
         return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, _factors(ladder.theta)))
-    return Identity(None, f"{what}: learned, or drawn", {}, (*seen, listed, *_exponents(ladder.theta)))
+    return Identity(None, f"{what}: learned, drawn, or of a rule that isn't known", {}, (*seen, listed, *_exponents(ladder.theta)))
 
 
 def _factors(theta: np.ndarray) -> str:

@@ -7,6 +7,14 @@ WIDTH, HEIGHT, MARGIN = 240, 84, 18
 DECADES = 6
 LOWEST, HIGHEST = -3.0, 3.0
 FEWEST = 2
+LINES = ("axis", "allowed")
+#: What a mark of the drawing means, by its class in the page's style.
+MEANINGS = {
+    "allowed": "dashed line: what is allowed, where error / allowed is 1",
+    "right": "green: no more than that",
+    "wrong": "red: more than that",
+    "axis": "powers of ten: of the error upward, of the position to the right",
+}
 
 
 def svg(errors: Sequence[tuple[int, float]], name: str) -> str:
@@ -21,11 +29,16 @@ def svg(errors: Sequence[tuple[int, float]], name: str) -> str:
     words = f"error over allowed by position, {name}: worst {worst:.3g} at position {worst_at:,}"
     return (
         f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" aria-label="{words}"><title>{words}</title>'
-        f'<line class="axis" x1="{MARGIN}" x2="{WIDTH}" y1="{HEIGHT - MARGIN}" y2="{HEIGHT - MARGIN}"/>'
-        f'<line class="allowed" x1="{MARGIN}" x2="{WIDTH}" y1="{_y(1.0):.1f}" y2="{_y(1.0):.1f}"/>'
+        f"{_line('axis', MARGIN, WIDTH, HEIGHT - MARGIN)}{_line('allowed', MARGIN, WIDTH, _y(1.0))}"
         f'<text x="{MARGIN - 2}" y="{_y(1.0) + 3:.1f}" text-anchor="end">1</text>{_ticks()}'
         f'<polyline points="{line}"/>{dots}</svg>'
     )
+
+
+def sample(name: str) -> str:
+    """Return one mark of the drawing by itself, for a legend."""
+    mark = _line(name, 0, 24, 6) if name in LINES else _circle(name, 12, 6)
+    return f'<svg role="img" viewBox="0 0 24 12" width="24" height="12" aria-label="{name}">{mark}</svg>'
 
 
 def _x(position: int) -> float:
@@ -40,7 +53,15 @@ def _y(ratio: float) -> float:
 
 def _dot(x: float, y: float, position: int, ratio: float) -> str:
     right = "right" if ratio <= 1.0 else "wrong"
-    return f'<circle class="{right}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>position {position:,}: {ratio:.3g}</title></circle>'
+    return _circle(right, x, y, f"<title>position {position:,}: {ratio:.3g}</title>")
+
+
+def _circle(name: str, x: float, y: float, inside: str = "") -> str:
+    return f'<circle class="{name}" cx="{x:.1f}" cy="{y:.1f}" r="2.5">{inside}</circle>'
+
+
+def _line(name: str, start: float, end: float, y: float) -> str:
+    return f'<line class="{name}" x1="{start}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
 def _ticks() -> str:

@@ -1,8 +1,10 @@
 "use strict";
 for (const form of document.querySelectorAll("form.filters")) {
-  const rows = [...document.getElementById(form.dataset.of).tBodies[0].rows];
+  const checks = document.getElementById(form.dataset.of);
+  const rows = [...checks.querySelectorAll("tbody tr")];
   const show = () => {
     const words = form.words.value.trim().toLowerCase();
+    const filters = Boolean(form.scheme.value || form.outcome.value || words);
     let shown = 0;
     for (const row of rows) {
       const wanted =
@@ -12,12 +14,26 @@ for (const form of document.querySelectorAll("form.filters")) {
       row.hidden = !wanted;
       shown += wanted;
     }
+    for (const table of checks.querySelectorAll("table")) {
+      const none = !table.querySelector("tbody tr:not([hidden])");
+      const passed = table.closest("details");
+      (passed || table).hidden = none;
+      if (passed) passed.open = filters && !none;
+    }
     form.querySelector("output").textContent = `${shown} of ${rows.length} checks`;
   };
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());
   show();
 }
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details.passed:not([open])")];
+  for (const passed of closed) passed.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const passed of closed) passed.open = false;
+});
 for (const button of document.querySelectorAll("button.copy")) {
   button.addEventListener("click", async () => {
     const code = button.parentElement.querySelector("code").textContent;

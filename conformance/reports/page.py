@@ -4,17 +4,28 @@ import base64
 import hashlib
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 
 from conformance.calls.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
 from conformance.checks.evidence.told import told
+from conformance.mutants.told import place
 from conformance.reports import curve
 from conformance.show.report import message
 from conformance.show.summary import Conviction, convictions, counts, notes, precision, verdict
 from conformance.show.terminal import clean
 
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
+#: What the marks mean.
+MEANINGS = {
+    "passed": "what came out is right",
+    "failed": "what came out is wrong",
+    "unsupported": "the adapter doesn't declare it",
+    "not judged": "nothing tells whether it is right",
+    "waived": "a known deviation",
+    "note": "worth knowing, and no verdict",
+    "harness": "posenc itself failed",
+}
 PRECISION = ("implementation", "operation", "dtype", "profile met", "error / allowed", "by position")
 CHECKS = ("outcome", "implementation", "check", "dtype", "error / allowed", "what came out")
 #: What a page may load and run: nothing from anywhere, but its own style, and the script of this digest.
@@ -76,7 +87,7 @@ def _conviction(conviction: Conviction, identity: str) -> Iterator[str]:
     yield f'<article class="wrong" aria-labelledby="{identity}">'
     yield f'<h2 id="{identity}">{_plain(title)}: {len(conviction.failures)} of {conviction.judged} checks fail</h2><dl>'
     if diagnosis is not None:
-        yield _entry(diagnosis.label, diagnosis.name, code=True)
+        yield f"<dt>{_plain(diagnosis.label)}</dt><dd>{' + '.join(map(_mistake, diagnosis.mutants))}</dd>"
         yield _entry("does", diagnosis.does)
         yield _entry("should", diagnosis.should)
         yield _entry("fix", diagnosis.fix)
@@ -98,6 +109,12 @@ def _conviction(conviction: Conviction, identity: str) -> Iterator[str]:
 def _entry(name: str, words: str, *, code: bool = False) -> str:
     inner = f"<code>{_plain(words)}</code>" if code else _plain(words)
     return f"<dt>{_plain(name)}</dt><dd>{inner}</dd>"
+
+
+def _mistake(name: str) -> str:
+    """Return the name of a mistake, and where the documents tell it."""
+    where = place(name)
+    return f"<code>{_plain(name)}</code>" + (f" <span class=told>(see <code>{_plain(where)}</code>)</span>" if where else "")
 
 
 def _link(address: str) -> str:
@@ -126,20 +143,54 @@ def _precision(report: Report) -> Iterator[str]:
         drawn = curve.svg(row.errors_by_position, _plain(name))
         yield f"<tr>{''.join(f'<td>{_plain(cell)}</td>' for cell in cells)}<td>{drawn}</td></tr>"
     yield "</tbody></table></div>"
+    yield from _legend("the curves", ((curve.sample(name), words) for name, words in curve.MEANINGS.items()))
+
+
+def _legend(of: str, signs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f'<dl class="legend" aria-label="legend of {of}">'
+    yield from (f"<div><dt>{sign}</dt><dd>{_plain(words)}</dd></div>" for sign, words in signs)
+    yield "</dl>"
 
 
 def _checks(report: Report, index: int) -> Iterator[str]:
     schemes = sorted({result.operation.split(".", 1)[0] for result in report.results})
     kinds = sorted({kind(result) for result in report.results})
-    yield f'<h2 id="checks-{index}">All checks</h2><form class="filters" aria-label="filters of the checks" data-of="table-{index}">'
+    yield f'<h2 id="checks-{index}">All checks</h2><form class="filters" aria-label="filters of the checks" data-of="checks-of-{index}">'
     yield from _choice("scheme", schemes)
     yield from _choice("outcome", kinds)
     yield '<label>name contains <input type="search" name="words" autocomplete="off"></label> <output aria-live="polite"></output></form>'
-    yield f'<table class="checks" id="table-{index}" aria-labelledby="checks-{index}"><thead><tr>'
-    yield from (f"<th scope=col>{name}</th>" for name in CHECKS)
+    yield from _legend("outcomes", ((_mark(name), f"{name}: {words}") for name, words in MEANINGS.items()))
+    passed, others = _parted(report.results)
+    yield f'<div id="checks-of-{index}">'
+    yield from _table("checks that didn't pass", sorted(others, key=lambda result: not result.convicts))
+    for operation, results in passed.items():
+        yield f"<details class=passed><summary>{_mark('passed')} {_plain(operation)}: {len(results)} passed</summary>"
+        yield from _table(f"{operation}: what passed", results)
+        yield "</details>"
+    yield "</div>"
+
+
+def _parted(results: Iterable[Result]) -> tuple[dict[str, list[Result]], list[Result]]:
+    """Return what passed by its operation, and everything else."""
+    passed: dict[str, list[Result]] = {}
+    others: list[Result] = []
+    for result in results:
+        (passed.setdefault(result.operation, []) if kind(result) == "passed" else others).append(result)
+    return passed, others
+
+
+def _table(name: str, results: Sequence[Result]) -> Iterator[str]:
+    if not results:
+        return
+    yield f'<table class="checks" aria-label="{_plain(name)}"><thead><tr>'
+    yield from (f"<th scope=col>{column}</th>" for column in CHECKS)
     yield "</tr></thead><tbody>"
-    yield from (_check(result) for result in sorted(report.results, key=lambda result: not result.convicts))
+    yield from map(_check, results)
     yield "</tbody></table>"
+
+
+def _mark(group: str) -> str:
+    return f'<span class="mark" aria-hidden="true">{MARKS[group]}</span>'
 
 
 def _choice(name: str, values: Sequence[str]) -> Iterator[str]:
@@ -165,7 +216,7 @@ def _check(result: Result) -> str:
     cells = f"<td>{_plain(result.implementation)}</td><td>{code}</td><td>{_plain(result.dtype)}</td><td class=number>{ratio}</td>"
     return (
         f'<tr class="is-{group.replace(" ", "-")}" data-scheme="{_plain(scheme)}" data-outcome="{group}">'
-        f'<td class="outcome"><span class="mark" aria-hidden="true">{MARKS[group]}</span> {group}</td>{cells}<td>{words}{more}</td></tr>'
+        f'<td class="outcome">{_mark(group)} {group}</td>{cells}<td>{words}{more}</td></tr>'
     )
 
 

@@ -19,7 +19,7 @@ from conformance.show.terminal import Line
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import load, of_models
 from refimpl.schemes import SCHEMES
-from refimpl.spec import Number, Operation, Parameter, Scheme
+from refimpl.spec import Case, Number, Operation, Parameter, Scheme
 
 ENTRIES = 24
 #: What a bundled adapter imports.
@@ -177,8 +177,26 @@ def _operation(contract: Operation) -> Iterator[Line]:
     yield from _said("how results are compared", [f"a constant of each row of keys is free where {where}" for where in _free(contract)])
     yield "", ""
     yield "head", "cases, and the mistake that each exposes"
-    yield from (("", f"  {scheme}.{case.name}: {case.exposes}") for case in declared.cases if case.operation == short)
+    own = [case for case in declared.cases if case.operation == short]
+    yield from (("", f"  {scheme}.{case.name}: {case.exposes}") for case in sorted(own, key=special))
     yield from _mistakes(contract.name)
+
+
+def special(case: Case) -> tuple[bool, bool, int]:
+    """Return how special a case is: bad input most, then fractions that are written out, then long numbers, such as positions far away."""
+    numbers = list(_numbers([given for given in case.arguments.values() if isinstance(given, list | tuple)]))
+    if case.error is not None:
+        return True, False, 0
+    return False, any(number % 1 for number in numbers), len(f"{max(map(abs, numbers), default=0):.0f}")
+
+
+def _numbers(given: Any) -> Iterator[float]:
+    """Yield every number of nested lists."""
+    if isinstance(given, list | tuple):
+        for each in given:
+            yield from _numbers(each)
+    elif isinstance(given, int | float):
+        yield given
 
 
 def _free(contract: Operation) -> Iterator[str]:

@@ -78,7 +78,7 @@ SCHEME = Scheme(
         ),
         (
             "The powers overflow. `zeta_0` is 2/7, so a key's first pair grows by 3.5 in every scale_base positions from the centre: "
-            "float16 ends after 8.85 times scale_base, float32 and bfloat16 after 70.8, float64 after 566.5; with 512 these are the "
+            "float16 ends after 8.85 times scale_base, float32 and bfloat16 after 70.8, float64 after 566.6; with 512 these are the "
             "positions 4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 2.5 times scale_base; "
             "stored cases and runs of positions stay within 8.1."
         ),

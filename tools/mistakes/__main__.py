@@ -5,9 +5,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.mutants.told import FOLDER
 from refimpl.schemes import SCHEMES
 from tools import documents
-from tools.mistakes.index import FOLDER, index, reports
+from tools.mistakes.index import index, reports
 from tools.mistakes.known import mistakes
 from tools.mistakes.page import page
 

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.mutants.catalogue import Entry, load, named
+from conformance.mutants.told import FOLDER, anchor
 from conformance.spec.mutant import slug
 from refimpl.schemes import SCHEMES
 from tools.mistakes.known import Mistake, mistakes
-from tools.mistakes.page import CALLED, NOTICE, anchor
+from tools.mistakes.page import CALLED, NOTICE
 from tools.mistakes.topics import Symptom, matches, sorted_by_topic, symptoms, topics
 from tools.pages.markdown import escaped, joined, link, section, table
 from tools.pages.thread import thread
 
-FOLDER = "mistakes"
 OPENING = """This page lists what goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids,
 Transformer-XL and others. Each mistake is a program that fails golden cases or a law. Of {every} mistakes, {own} were reported for
 public code of the same scheme, and {lent} only for code of another scheme; the reports are linked. The others say where they come from.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from conformance.mutants.told import anchor
 from refimpl.spec import Scheme
 from tools.mistakes.known import REPORTED, Mistake, mistakes
 from tools.mistakes.topics import Topic, sorted_by_topic, topics
@@ -75,11 +76,6 @@ def contents(told: dict[Topic, list[Mistake]]) -> str:
 def _lines(topic: Topic, held: Sequence[Mistake]) -> Iterator[str]:
     yield f"- **{link(topic.title, '#' + anchor(topic.title))}**"
     yield f"  <br>{' · '.join(link(mistake.title, '#' + mistake.anchor) for mistake in held)}"
-
-
-def anchor(title: str) -> str:
-    """Return where a heading is on its page."""
-    return "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_").replace(" ", "-")
 
 
 def described(scheme: Scheme, mistake: Mistake) -> str:

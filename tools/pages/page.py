@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.laws import law_name
 from conformance.mutants import for_operation
-from conformance.show.declaration import counts, rule
+from conformance.show.declaration import counts, rule, special
 from conformance.spec.mutant import Mutant, slug
 from refimpl.spec import Case, Law, Operation, Scheme
 from tools.pages.gaps import choices_of, contracts
@@ -161,8 +161,10 @@ def _where(group: Sequence[Mutant]) -> tuple[str, str]:
 
 
 def cases(scheme: Scheme) -> tuple[str, ...]:
-    """Return the cases with what they expose, one that several operations share once, and the bad input with its error."""
-    good, bad = [case for case in scheme.cases if case.error is None], [case for case in scheme.cases if case.error is not None]
+    """Return the cases of each operation, simple ones first, with what they expose; one of several operations once; the bad input apart."""
+    order = [case.operation for case in scheme.cases]
+    every = sorted(scheme.cases, key=lambda case: (order.index(case.operation), special(case)))
+    good, bad = [case for case in every if case.error is None], [case for case in every if case.error is not None]
     refused = table(("case", "operations", "error"), ((*_case(group), escaped(group[0].error or "")) for group in _alike(bad)))
     exposed = table(("case", "operations", "exposes"), ((*_case(group), escaped(group[0].exposes)) for group in _alike(good)))
     return exposed, REFUSED if refused else "", refused
