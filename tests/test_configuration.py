@@ -122,7 +122,7 @@ def test_a_key_that_is_missed_is_not_told_as_none() -> None:
 
 def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -> None:
     sections = {"mrope_section": [3, 3, 2], "rope_type": "default"}
-    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "rope_theta": 1e4}
+    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "rope_theta": 1e4, "head_dim": 16}
     types = {"qwen2_vl": "contiguous", "qwen3_vl": "interleaved", "ernie4_5_vl_moe": "first_last", "glm4v": "contiguous"}
     for model_type, order in types.items():
         for switch in (False, True):
