@@ -105,7 +105,7 @@ def test_a_key_that_is_missed_is_not_told_as_none() -> None:
 
 def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -> None:
     sections = {"mrope_section": [3, 3, 2], "rope_type": "default"}
-    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "rope_theta": 1e4}
+    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "rope_theta": 1e4, "head_dim": 16}
     types = {"qwen2_vl": "contiguous", "qwen3_vl": "interleaved", "ernie4_5_vl_moe": "first_last", "glm4v": "contiguous"}
     for model_type, order in types.items():
         for switch in (False, True):
@@ -118,3 +118,48 @@ def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -
 
 def test_there_are_broken_configurations_of_forty_threads() -> None:
     assert len({entry["thread"] for entry in BROKEN if entry["thread"]}) >= 40
+
+
+FOUR = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4, "rope_theta": 1e4}
+BOTH = ["sliding_attention", "full_attention"] * 2
+#: What decides which layers turn, and those that do.
+TURNING: list[tuple[dict[str, Any], tuple[int, ...]]] = [
+    ({"model_type": "granitemoehybrid", "position_embedding_type": "nope"}, ()),
+    ({"model_type": "granitemoehybrid"}, ()),
+    ({"model_type": "granitemoehybrid", "position_embedding_type": "rope"}, (0, 1, 2, 3)),
+    ({"model_type": "exaone4", "sliding_window": None, "layer_types": ["full_attention"] * 4}, (0, 1, 2, 3)),
+    ({"model_type": "exaone4", "sliding_window": 512, "layer_types": BOTH}, (0, 2)),
+    ({"model_type": "kolibri1", "sliding_window": None, "layer_types": ["full_attention"] * 4}, (0, 1, 2, 3)),
+    ({"model_type": "cohere2", "sliding_window": None, "layer_types": BOTH}, ()),
+    ({"model_type": "baichuan"}, (0, 1, 2, 3)),
+    ({"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40}, ()),
+    ({"model_type": "bamba", "attn_layer_indices": [1]}, (1,)),
+    ({"model_type": "lfm2", "full_attn_idxs": [0, 2]}, (0, 2)),
+    ({"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]}, (1, 3)),
+    ({"model_type": "minimax_text_01", "attn_type_list": [0, 0, 0, 1]}, (3,)),
+    ({"model_type": "zamba2", "use_mem_rope": False, "layers_block_type": ["linear_attention", "hybrid"] * 2}, ()),
+    ({"model_type": "zamba2", "use_mem_rope": True, "layers_block_type": ["linear_attention", "hybrid"] * 2}, (1, 3)),
+]
+
+
+@pytest.mark.parametrize(("keys", "layers"), TURNING, ids=lambda value: str(value)[:60])
+def test_keys_that_decide_which_layers_turn_are_read(keys: dict[str, Any], layers: tuple[int, ...]) -> None:
+    kinds = config.read({**FOUR, **keys}).kinds
+
+    assert sorted(layer for kind in kinds if kind.rotation is not None for layer in kind.layers or ()) == [*layers]
+
+
+def test_heads_are_as_wide_as_a_mapping_by_layers_says() -> None:
+    wide = {"head_dim": 512}
+    keys = {"model_type": "gemma4_text", "layer_types": BOTH, "per_layer_config": {"01": wide, "3": wide}}
+    kinds = config.read({**FOUR, **keys}).kinds
+
+    assert [(kind.layers, kind.rotation and kind.rotation.head_dim) for kind in kinds] == [((0, 2), 256), ((1, 3), 512)]
+
+
+def test_what_is_taken_of_a_class_is_told_as_assumed() -> None:
+    (kind,) = config.read({"model_type": "gpt_oss", "hidden_size": 2880, "num_attention_heads": 64, "num_hidden_layers": 2}).kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.head_dim, kind.rotation.operation, kind.rotation.parameters["factor"]) == (64, "yarn.frequencies", 32.0)
+    assert all(decision.assumed for decision in kind.decisions)

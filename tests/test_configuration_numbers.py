@@ -83,7 +83,7 @@ def test_a_model_with_alibi_turns_nothing() -> None:
 
 
 def test_layers_with_bases_of_their_own_are_kinds_and_a_base_of_zero_turns_nothing() -> None:
-    listed = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 4, "layer_rope_theta": [1e4, 5e5, 1e4, 0]}
+    listed = {"rope_theta": 1e4, "head_dim": 64, "num_hidden_layers": 4, "layer_rope_theta": [1e4, 5e5, 1e4, 0]}
 
     assert [(kind.layers, kind.rotation and kind.rotation.parameters["base"]) for kind in config.read(listed).kinds] == [
         ((0, 2), 1e4),
@@ -187,7 +187,7 @@ def test_pairs_follow_the_axes_that_the_configuration_and_the_model_type_say() -
     x, places = features(16), np.stack([POSITIONS, POSITIONS + 3, 2 * POSITIONS], axis=-1)
     sections: dict[str, Any] = {"sections": (2, 3, 3), "head_dim": 16, "base": 5e5, "layout": "half"}
     scaling = {"type": "mrope", "mrope_section": [4, 2, 2], "mrope_interleaved": True}
-    turns = {**MULTIMODAL, "model_type": "qwen3_vl", "rope_scaling": scaling}
+    turns = {**MULTIMODAL, "model_type": "qwen3_vl", "head_dim": 16, "rope_scaling": scaling}
 
     assert np.array_equal(config.rotate_on_axes(MULTIMODAL, x, places), mrope.rotate(x, places, **sections))
     given = {**sections, "sections": (4, 2, 2), "order": "interleaved"}

@@ -23,7 +23,7 @@ from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.configuration.families import is_known
 from refimpl.configuration.findings import ON_AXES, called
-from refimpl.configuration.reading import UNREAD_PART
+from refimpl.configuration.readers import UNREAD_PART
 from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
 

@@ -5,7 +5,7 @@ from typing import Any
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Notes
-from refimpl.configuration.layers import Layer
+from refimpl.configuration.layers import SLIDING, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 #: What most code takes where no key gives a base.
@@ -14,6 +14,7 @@ USUAL = 10_000.0
 
 def base(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes, *, nested: bool) -> float | None:
     """Return the base of a kind of layers; two keys that differ are an error, and no key an assumption."""
+    _verify_null(section, rope, notes)
     found = agreed(_given(section, rope, layer, family, nested=nested), "two-bases", "the base", notes)
     ratio = section.get("rope_ratio")
     if ratio is not None and found is None:
@@ -27,6 +28,14 @@ def base(section: Section, rope: Section | None, layer: Layer, family: Family, n
         return None
     notes.decide(key, value, f"the base is {value:,.10g}")
     return float(value)
+
+
+def _verify_null(section: Section, rope: Section | None, notes: Notes) -> None:
+    """Warn of a base that is there and null: transformers takes it as it is, and raises."""
+    key = spellings.BASE[0]
+    for where in (section, *([rope] if rope else [])):
+        if key in where.values and where.values[key] is None:
+            notes.find("warning", "null-base", where.name(key), None, "be a number, or left out: with a null transformers raises an error")
 
 
 def _given(section: Section, rope: Section | None, layer: Layer, family: Family, *, nested: bool) -> list[tuple[str, Any]]:
@@ -43,7 +52,7 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
 
 
 def _assumed(layer: Layer, family: Family, notes: Notes) -> float:
-    plain = family.plain_base if layer.kind in family.plain else None
+    plain = family.plain_base if layer.kind in family.plain else family.sliding_base if layer.kind == SLIDING else None
     value = plain or family.base
     says = "as in this model type" if value else "which most code takes; models differ"
     notes.assume("rope_theta", value or USUAL, f"the base is {value or USUAL:,.10g}, {says}")

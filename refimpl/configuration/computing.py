@@ -35,9 +35,10 @@ def understood(configuration: Mapping[str, Any], layer: int) -> tuple[Reading, K
     """Return a reading with the kind of a layer; raise the first error, and warn of what is no error."""
     reading = read(configuration)
     kind = chosen(reading, layer)
-    for finding in (*reading.findings, *kind.findings):
-        if finding.level == "error":
-            raise SpecificationError(finding.text)
+    found = (*reading.findings, *kind.findings)
+    if wrong := next((finding for finding in found if finding.level == "error"), None):
+        raise SpecificationError(wrong.text)
+    for finding in found:
         if finding.level == "warning":
             warnings.warn(f"{finding.name}: {finding.text}", ConfigurationWarning, stacklevel=4)
     return reading, kind

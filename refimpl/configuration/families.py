@@ -1,7 +1,11 @@
 """What a model type says beyond its keys, read off the code of transformers 5.23.0 and the models' own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, ROPES
+from refimpl.configuration.readers import ALPHA
 
 FULL = ("full_attention",)
 SLIDING = ("sliding_attention",)
@@ -59,17 +63,41 @@ class Family:
     """Whether the type's code has its base in it, and reads no key."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
+    sliding_base: float | None = None
+    """The base of layers that slide, where no key gives one."""
     plain: tuple[str, ...] = ()
     """The kinds that a flat scaling leaves alone."""
     unturned: tuple[str, ...] = ()
     """The kinds that don't turn."""
     head_dim: int | None = None
+    full_head_dim: int | None = None
+    """The channels of a head in layers of full attention, where these have others."""
+    latent: tuple[int, int] | None = None
+    """The channels of a head of latent attention that don't turn, and those that do."""
+    rope: Mapping[str, Any] = field(default_factory=dict)
+    """The mapping of the rope type, where none is given."""
+    nested: bool = False
+    """Whether the type's code reads of `rope_parameters` only what is nested by kinds of layers."""
+    unread: tuple[str, ...] = ()
+    """Keys beside the mapping that the type's code doesn't read, though most code does."""
     fraction: float | None = None
     rotary_dim: int | None = None
     projected: int | None = None
     """So many channels turn at least, of half of projection_dim divided among the heads."""
     switch: str = ""
     """The key that is false where no layer turns."""
+    alibi: bool = False
+    """Whether a key may say that a bias stands in the place of the rotation."""
+    asked: tuple[str, Any] | None = None
+    """The key that must have a value for any layer to turn, and the value."""
+    biased: Mapping[int, str] = field(default_factory=dict)
+    """What models of a hidden size have in the place of a rotation; an empty word where they turn."""
+    windowless: str = ""
+    """What layers do where `sliding_window` is null, whatever their kind: turn, or rest."""
+    alpha: bool = True
+    """Whether the type's code reads the `alpha` of dynamic scaling."""
+    picks: str = ""
+    """The key that says which layers have attention, unless `layer_types` does."""
     pattern: int | None = None
     """Every so many layers one has full attention, and the others slide."""
     full_first: bool = False
@@ -114,11 +142,12 @@ class Family:
 
 INTERLEAVED = Family("interleaved")
 LATENT = Family("interleaved_to_half")
-WIDE = Family(head_dim=128)
-GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
-EXAONE4 = Family(pattern=4, unturned=FULL)
+GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=6, nested=True)
+EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
-MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
+MODERNBERT = Family(base=160_000.0, sliding_base=1e4, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
+NEOX = ("rope_theta", "partial_rotary_factor")
+NESTED = Family(nested=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
@@ -134,26 +163,31 @@ DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "comp
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
-        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "deepseek_ocr2", "diffllama"),
-        *("doge", "dots1", "esmc", "eurobert", "falcon", "gpt_neox_japanese", "granite_docling", "idefics"),
-        *("mimi", "moshi", "phi4_multimodal", "unlimited_ocr", "voxtral_realtime"),
-        *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
-        *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
-        *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen2"),
-        *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "yi"),
+        *("arcee", "aria", "chameleon", "dbrx", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
+        *("dots1", "esmc", "eurobert", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
+        *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
+        *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "mimo_v2_flash", "minicpm3"),
+        *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
+        *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
+        *("vaultgemma", "voxtral_realtime", "yi"),
     }
 )
 
 #: Model types whose code turns whole heads, whatever a fraction or another width says.
 WHOLE = frozenset(
     {
-        *("afmoe", "apertus", "arcee", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher", "chameleon"),
-        *("cohere", "cohere2", "cohere2_moe", "csm", "cwm", "dbrx", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "ernie4_5"),
-        *("ernie4_5_moe", "esmc", "eurobert", "exaone4", "exaone_moe", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gpt_oss"),
-        *("granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense"),
-        *("hunyuan_v1_moe", "hy_v3", "hyperclovax", "idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe"),
-        *("llama", "mimi", "minimax", "ministral", "ministral3", "mistral", "mixtral", "moshi", "nanochat", "nomic_bert", "olmo", "olmo2"),
-        *("olmo3", "olmoe", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "starcoder2", "vaultgemma"),
+        *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher"),
+        *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
+        *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
+        *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
+        *("gemma3n", "gpt_oss", "granite", "granite_docling", "granite_swa", "granitemoe", "granitemoehybrid"),
+        *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
+        *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
+        *("minimax", "ministral", "ministral3", "mistral", "mixtral", "mllama", "modernbert", "modernbert-decoder"),
+        *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
+        *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
+        *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2", "t5gemma2"),
+        *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
     }
 )
 
@@ -193,12 +227,13 @@ IMAGES = (
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
-    "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
+    "afmoe": Family(pattern=4, unturned=FULL),
     "axk1": LATENT,
     "axk2": Family("interleaved_to_half", indexer=Indexer("half")),
     "apertus": Family(base=12e6),
     "bailing_hybrid": Family("interleaved_to_half", base=6e6),
-    "bamba": Family(fraction=0.5),
+    "baichuan": Family(biased={4096: "", 5120: "ALiBi"}),
+    "bamba": Family(fraction=0.5, picks="attn_layer_indices"),
     "bitnet": Family(base=5e5),
     "blt": Family("interleaved", base=5e5),
     "blt_global_transformer": Family("interleaved", base=5e5),
@@ -208,8 +243,8 @@ FAMILIES = {
     "clvp_encoder": Family(base_fixed=True, projected=32, values_kept=True, switch="use_rotary_embedding"),
     "codegen": Family("interleaved", base_fixed=True, rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
-    "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
-    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, head_dim=128, dense_turn=True),
+    "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL, windowless="rest"),
+    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest"),
     "cosmos3_edge": Family(base=1e8, axes_order="interleaved"),
     "csm": Family(base=5e5),
     "csm_depth_decoder": Family(base=5e5),
@@ -222,9 +257,9 @@ FAMILIES = {
         "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
-    "dia_decoder": WIDE,
-    "dia_encoder": WIDE,
+    "diffusion_gemma": NESTED,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
+    "embedding_gemma2": NESTED,
     "emu3": Family(base=1e6),
     "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
     "ernie4_5": Family("interleaved", base=5e5),
@@ -234,12 +269,13 @@ FAMILIES = {
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
+    "falcon": Family(alibi=True),
     "flex_olmo": Family(base=5e5),
-    "flint": Family(unturned=FULL, head_dim=128),
-    "gemma": Family(head_dim=256),
-    "gemma2": Family(head_dim=256),
+    "flint": Family(unturned=FULL, windowless="rest"),
     "gemma3": GEMMA3,
-    "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=5),
+    "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=5, nested=True),
+    "gemma4": NESTED,
+    "gemma4_unified": NESTED,
     "gemma4_vision": Family(base=100.0, grid=Grid("block")),
     "glm": Family("interleaved", fraction=0.5),
     "glm4": Family("interleaved", fraction=0.5),
@@ -250,12 +286,13 @@ FAMILIES = {
     "glm5_next": Family(turns=False, indexer=Indexer("", shared=True)),
     "glm_moe_dsa": Family("interleaved_to_half", indexer=Indexer("interleaved", shared=True)),
     "glm_ocr": GLM4V,
-    "gpt_neox": Family(fraction=0.25),
+    "gpt_neox": Family(fraction=0.25, unread=NEOX),
+    "gpt_neox_japanese": Family(unread=NEOX),
     "gpt_oss": Family(base=150_000.0),
+    "granitemoehybrid": Family(asked=("position_embedding_type", "rope")),
     "gptj": Family("interleaved", base_fixed=True, rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
-    "hrm": WIDE,
     "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
     "hy_v4": Family(indexer=Indexer("half", "last", shared=True, every=4)),
@@ -267,17 +304,21 @@ FAMILIES = {
     "kimi_k2": LATENT,
     "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
     "kimi_linear": WITHOUT,
-    "kolibri1": Family(unturned=FULL, head_dim=128),
-    "lfm2": Family(base=1e6),
+    "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
+    "lfm2": Family(base=1e6, picks="full_attn_idxs"),
     "lfm2_moe": Family(base=1e6),
+    "lfm3": NESTED,
     "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
     "longcat_flash": Family("interleaved_to_half", base=1e7),
     "llama4": LLAMA4,
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
+    "mellum": NESTED,
     "minimax": Family(base=1e6),
+    "minimax_m1": Family(picks="attn_type_list"),
     "minimax_m2": Family(base=5e6),
     "minimax_m3_vl": Family(base=5e6, indexer=Indexer("half", kinds=("minimax_m3_sparse",), blocks=BLOCKS_OF_MINIMAX)),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
+    "minimax_text_01": Family(picks="attn_type_list"),
     "mistral4": LATENT,
     "mistral_large4": Family(
         "interleaved_to_half", without_every=4, variant="lerope", indexer=Indexer("interleaved", shared=True),
@@ -287,7 +328,6 @@ FAMILIES = {
     "modernbert": MODERNBERT,
     "modernbert-decoder": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
-    "molmo2": WIDE,
     "moonshine": Family("interleaved", fraction=0.9),
     "muse_glimmer": MUSE,
     "muse_spark": MUSE,
@@ -295,7 +335,7 @@ FAMILIES = {
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
-    "olmo3": Family(base=5e5, plain=SLIDING, pattern=4),
+    "olmo3": Family(base=5e5, plain=SLIDING, pattern=4, nested=True),
     "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
     "persimmon": Family(fraction=0.5),
     "phi": Family(fraction=0.5),
@@ -313,7 +353,7 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
-    "recurrent_gemma": Family(fraction=0.5),
+    "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
     "roformer": Family("interleaved", base_fixed=True, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
     "smollm3": Family(base=2e6, without_every=4),
@@ -321,8 +361,8 @@ FAMILIES = {
     "stablelm": Family(fraction=0.25),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
-    "vaultgemma": Family(head_dim=256),
     "youtu": LATENT,
+    "zamba2": Family(asked=("use_mem_rope", True)),
     "zaya": Family(base=5e6, fraction=0.5),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }
@@ -330,7 +370,11 @@ FAMILIES = {
 
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
-    return FAMILIES.get(plain_name(model_type), OTHER_IMAGE if plain_name(model_type).endswith("_vision") else Family())
+    name = plain_name(model_type)
+    found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
+    head_dim, full_head_dim, latent = (table.get(name) for table in (HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF))
+    alpha = name in ALPHA or not is_known(name)
+    return replace(found, head_dim=head_dim, full_head_dim=full_head_dim, latent=latent, rope=ROPES.get(name, {}), alpha=alpha)
 
 
 def is_known(model_type: str) -> bool:

@@ -16,12 +16,13 @@ PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attent
 
 @dataclass(frozen=True)
 class Layer:
-    """What layers of one kind have in common; a base and a fraction only where the configuration lists one for each layer."""
+    """What layers of one kind have in common; a base, a fraction and a width only where the configuration has one for each layer."""
 
     kind: str
     turns: bool = True
     base: tuple[str, Any] | None = None
     fraction: tuple[str, Any] | None = None
+    head_dim: tuple[str, Any] | None = None
 
 
 def count(section: Section, notes: Notes) -> int | None:
@@ -64,7 +65,7 @@ def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> l
             return _every(pattern, layers, family, other)
         if pattern is not None and pattern is not False:
             notes.find("error", "bad-pattern", name, pattern, "be a number of layers, or a word of the letters L and G")
-    if family.pattern is not None and (family.unturned == () or section.get("sliding_window") is not None):
+    if family.pattern is not None:
         says = f"every {family.pattern} layers one has full attention, as in this model type"
         notes.assume("sliding_window_pattern", family.pattern, says)
         return _every(family.pattern, layers, family, SLIDING)
@@ -94,7 +95,31 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
         return [SLIDING if slides else FULL for slides in hybrid]
     if layers is not None and family.grid is not None and family.grid.windows is not None:
         return by_windows(section, layers, *family.grid.windows, notes)
-    return by_pattern(section, layers, family, notes) if layers is not None else None
+    return None if layers is None else picked(section, layers, family, notes) or by_pattern(section, layers, family, notes)
+
+
+def picked(section: Section, layers: int, family: Family, notes: Notes) -> list[str] | None:
+    """Return the kinds by the key of a model type that says which layers have attention."""
+    name, value = section.name(family.picks), section.get(family.picks)
+    if not family.picks or value is None:
+        return None
+    indices, words = spellings.PICKED.get(family.picks), spellings.PICKS.get(family.picks, {})
+    if not isinstance(value, list) or not value:
+        rule = "be a list, and not empty"
+    elif indices is not None and all(type(index) is int and 0 <= index < layers for index in value):
+        notes.decide(name, value, f"these layers have full attention, the others {indices}")
+        return [FULL if index in value else indices for index in range(layers)]
+    elif indices is not None:
+        rule = f"name layers from 0 to {layers - 1}"
+    elif any(isinstance(entry, list | dict) or entry not in words for entry in value):
+        rule = f"have at each entry one of {', '.join(map(str, words))}"
+    elif family.picks in spellings.LISTED and len(value) != layers:
+        rule = f"have an entry for each of the {layers} layers"
+    else:
+        notes.decide(name, value, ", ".join(f"{word} is {kind}" for word, kind in words.items()))
+        return [words[value[index % len(value)]] for index in range(layers)]
+    notes.find("error", "bad-list", name, value, rule)
+    return None
 
 
 def by_windows(section: Section, layers: int, usual: int, whole: Sequence[int], notes: Notes) -> list[str] | None:
@@ -165,9 +190,13 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     nested = any(entries(value) for _, value in section.given(spellings.ROPE))
     if layers is None or (types is None and nested):
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
+    if types is None and (family.unturned or family.picks):
+        rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
+        notes.find("warning", "no-layer-types", section.name(family.picks or "layer_types"), None, rule)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)
+    widths = own_widths(section, layers, notes)
     if family.resting is not None:
         turns, bases = _resting(section, layers, family.resting, bases["layer_rope_theta"], notes), {}
     found: dict[Layer, list[int]] = {}
@@ -176,8 +205,25 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         base = next(((section.name(key), values[index]) for key, values in bases.items() if values), None)
         fraction = (section.name("partial_rotary_factors"), fractions[index]) if fractions else None
         turned = family.turns and kind not in family.unturned and (turns is None or turns[index]) and (base is None or base[1] != 0)
-        found.setdefault(Layer(kind, turned, base, fraction), []).append(index)
+        found.setdefault(Layer(kind, turned, base, fraction, widths.get(index)), []).append(index)
     return {layer: tuple(indices) for layer, indices in found.items()}
+
+
+def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[str, Any]]:
+    """Return the width that a mapping by layers gives the heads of some; what else it says of positions is warned of."""
+    inside = section.below(spellings.BY_LAYER) or Section({})
+    found: dict[int, tuple[str, Any]] = {}
+    for key, value in inside.values.items():
+        index = int(key) if str(key).isdecimal() else layers
+        if index >= layers or not isinstance(value, Mapping):
+            notes.find("error", "bad-layer", inside.name(str(key)), value, f"be a mapping for a layer from 0 to {layers - 1}")
+            continue
+        own = Section(value, (*inside.path, str(key)))
+        for name, given in own.given(spellings.UNREAD_BY_LAYER):
+            notes.find("warning", "unread-key", name, given, "be left out: of a mapping by layers posenc reads head_dim alone")
+        if width := own.given(("head_dim",)):
+            found[index] = (".".join(inside.path), width[0][1])
+    return found
 
 
 def _resting(section: Section, layers: int, interval: int, bases: Sequence[Any] | None, notes: Notes) -> list[bool]:
@@ -204,5 +250,6 @@ def named(section: Section, family: Family) -> tuple[str, ...]:
 
 
 def entries(rope: object) -> Mapping[str, Any]:
-    """Return the mappings of a nested rope mapping by kind; a flat one has none."""
-    return {key: value for key, value in rope.items() if isinstance(value, Mapping)} if isinstance(rope, Mapping) else {}
+    """Return the mappings of a nested rope mapping by kind; a flat one has none, nor is a mapping of a rope type a kind."""
+    within = rope.items() if isinstance(rope, Mapping) else ()
+    return {key: value for key, value in within if isinstance(value, Mapping) and key not in spellings.ROPE}

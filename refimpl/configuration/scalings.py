@@ -9,7 +9,7 @@ from refimpl.configuration.families import Family
 from refimpl.configuration.findings import SOFTMAX, Amount, AttentionFactor, Notes
 from refimpl.configuration.sections import LEAST, MOST, Section, agreed, is_number, near_miss
 from refimpl.errors import SpecificationError
-from refimpl.schemes import SCHEMES
+from refimpl.schemes import SCHEMES, yarn
 from refimpl.spec import Operation, Parameter, describe
 
 #: Kinds of values in the words of JSON.
@@ -78,6 +78,8 @@ RULES = {
 #: Rules that are no rope types: other keys say them.
 UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
+#: Names of rope types that leave frequencies as they are.
+UNSCALED = frozenset({"default", "mrope"})
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
@@ -107,12 +109,17 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
     if {value for _, value in named} != {"mrope", "default"}:
         agreed(named, "two-types", "the rope type", notes)
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
+    said = next(value for other, value in given if other == key)
     known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope", "xdrope"} - UNNAMED
     if name in known:
         meant = _meant(name, rope, family)
-        notes.decide(key, given[0][1], f"the rope type is {name}" + ("" if meant in (name, "default") else f", which means {meant} here"))
+        if meant == "ntk_alpha" and not family.alpha:
+            rule = "be left out: transformers reads it for HunYuan's types alone, and raises an error here, where there is no factor"
+            notes.find("warning", "unread-alpha", rope.name("alpha"), rope.get("alpha"), rule)
+        means = "" if meant == said or name in UNSCALED else f", which means {meant} here"
+        notes.decide(key, given[0][1], f"the rope type is {said}{means}")
         return meant
-    close = near_miss(name, known)
+    close = near_miss(name.lower(), known)
     hint = f" (did you mean {close}?)" if close else ""
     notes.find("error", "unknown-type", key, given[0][1], f"be a rope type ({', '.join(sorted(known))}){hint}")
     return None
@@ -127,7 +134,8 @@ def _meant(name: str, rope: Section, family: Family) -> str:
     if name == "ntk" and rope.get("mixed_b") is not None:
         return "ntk-mixed"
     name = "dynamic" if name == "xdrope" else name
-    return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
+    raised = name == "dynamic" and rope.get("alpha") is not None and (family.alpha or rope.get("factor") is None)
+    return "ntk_alpha" if raised else name
 
 
 def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
@@ -173,7 +181,7 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             says = f"be left out: by it vLLM multiplies {spellings.OF_VLLM[key]}; transformers doesn't read it"
             notes.find("warning", "ignored-key", rope.name(key), value, says)
             continue
-        close = "" if key in every else near_miss(key, every, cutoff=0.75)
+        close = "" if key in every else near_miss(key, known if rule else every, cutoff=0.75)
         if close:
             notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
         elif rule is not None:
@@ -217,6 +225,16 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     if any(each.level == "error" for each in notes.findings[before:]):
         return None
     return {**values, **rule.fixed} if _in_order(rule, rope, values, notes) else None
+
+
+def verify_band(section: Section, rope: Section, width: int, base: float, given: Mapping[str, Any], notes: Notes) -> None:
+    """Find a yarn that puts no pair of the head between its betas: there are no numbers of it."""
+    try:
+        yarn.band(width, base, given["original_length"], (given["beta_fast"], given["beta_slow"]), truncate=given["truncate"])
+    except SpecificationError as error:
+        key, value = original_length(section, rope, Notes()) or (rope.name(ORIGINAL), None)
+        rule = str(error).partition(" must ")[2].rpartition(", got ")[0]
+        notes.find("error", "no-pairs", key, value, rule)
 
 
 def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
@@ -298,19 +316,23 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
 def attention(name: str, section: Section, rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
     """Return what multiplies cosine and sine."""
     if name == "yarn":
-        return _of_yarn(rope, family, notes)
+        return _of_yarn(rope, family, notes, latent=section.get("qk_rope_head_dim") is not None or family.latent is not None)
     if name == "longrope":
         return _of_longrope(section, rope, notes)
     return AttentionFactor()
 
 
-def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
+def _of_yarn(rope: Section, family: Family, notes: Notes, *, latent: bool) -> AttentionFactor | None:
+    """Return the attention factor of yarn; latent attention scales its logits by ``mscale_all_dim`` besides."""
     contract, roles = declared("yarn.attention_factor").parameters, _roles(rope)
     values = {name: checked(found, contract[name], notes, does) for name, does in roles.items() for found in rope.given((name,))}
     for key, value in rope.given(("mscale",)):
         if rope.get("mscale_all_dim") is None or "attention_factor" in values:
             rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
             notes.find("warning", "unread-mscale", key, value, rule)
+    for key, value in rope.given(("mscale_all_dim",)):
+        if value and rope.get("mscale") is None and not latent:
+            notes.find("warning", "unread-mscale", key, value, "stand beside mscale to be read")
     for key, value in rope.given(("rope_type", "type"))[:1]:
         if value in spellings.SLOPES:
             values["slope"] = spellings.SLOPES[value]
@@ -353,7 +375,8 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
     original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
     factor, longest = rope.given(("factor",)), section.given(spellings.MAX_LENGTH)
     if original is None or not (factor or longest):
-        notes.find("error", "missing-key", spellings.MAX_LENGTH[0], None, "be given, for the attention factor")
+        lacks = rope.name(ORIGINAL) if original is None else spellings.MAX_LENGTH[0]
+        notes.find("error", "missing-key", lacks, None, "be given, for the attention factor")
         return None
     longest_key, length = factor[0] if factor else longest[0]
     for key, value, least in ((*original, 1), (longest_key, length, LEAST)):

@@ -101,7 +101,7 @@ def verify_keys(section: Section, notes: Notes) -> None:
         if isinstance(value, str):
             notes.find("error", "bad-value", key, value, "be true or false")
     for key in section.values:
-        if key in spellings.READ | spellings.BESIDE or section.values[key] is None or key.startswith("_"):
+        if key in spellings.READ | spellings.BESIDE or section.values[key] in (None, spellings.TRUISMS.get(key)) or key.startswith("_"):
             continue  # transformers writes attributes of its own with an underscore in front
         positional = any(word in key.lower() for word in spellings.POSITIONAL)
         close = near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92)

@@ -1,5 +1,8 @@
 """How published configurations spell what they say: tables of keys, in the order in which they are looked up."""
 
+import re
+from typing import Any
+
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
 
@@ -8,7 +11,9 @@ HIDDEN = ("hidden_size", "n_embd", "d_model")
 #: The same of an encoder of images; beside it, hidden_size may be that of the language model.
 HIDDEN_OF_IMAGES = ("embed_dim", *HIDDEN)
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
-HEAD_DIM = ("head_dim", "kv_channels", "d_kv")
+HEAD_DIM = ("head_dim", "kv_channels", "d_kv", "attention_head_dim")
+#: What may be the width of a head, and isn't read as one.
+UNREAD_WIDTHS = ("head_size",)
 FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
 ROTARY_DIM = ("rotary_dim",)
 BASE = ("rope_theta", "rotary_emb_base", "rope_base", "rotary_base")
@@ -19,7 +24,9 @@ TRAINED_LENGTH = ("seq_length", *MAX_LENGTH)
 LAYER_TYPES = ("layer_types", "layers_block_type")
 LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")
-SWITCHES = (*LAYOUT, "rope_interleave", "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "alibi")
+#: What says that positions are a bias.
+ALIBI = ("alibi", "use_alibi")
+SWITCHES = (*LAYOUT, "rope_interleave", "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", *ALIBI)
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
@@ -29,6 +36,20 @@ BASE_OF_KIND = {
 }
 HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention": ("swa_head_dim",)}
 
+#: What single layers have of their own, and keys that would change how these turn.
+BY_LAYER = "per_layer_config"
+UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types", "qk_rope_head_dim", "qk_nope_head_dim")
+#: Keys that list the layers with full attention, and what the others are.
+PICKED = {"attn_layer_indices": "linear_attention", "full_attn_idxs": "conv"}
+#: Keys whose entries say what layers are, over and over, or one for each layer.
+PICKS: dict[str, dict[Any, str]] = {
+    "attn_type_list": {0: "linear_attention", 1: "full_attention"},
+    "block_types": {"recurrent": "recurrent", "attention": "sliding_attention"},
+}
+LISTED = frozenset({"attn_type_list"})
+#: Names of keys that may say which layers have attention.
+PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_pattern|_ids)|block_types|layers?_(pattern|pos)")
+
 #: Keys that say which part of a head turns.
 PART = (*FRACTION, *ROTARY_DIM, "qk_rope_head_dim", "qk_nope_head_dim")
 #: Keys of a scaling that are read within its mapping only.
@@ -37,6 +58,10 @@ WITHIN = (
     *("short_factor", "long_factor", "short_mscale", "long_mscale"),
 )
 
+#: A mapping of attention's own keys, and which of them some code reads there.
+ATTENTION_CONFIG = "attn_config"
+OF_ATTENTION = (*BASE, *ROPE, "rope")
+
 #: Kinds of layers that attend to nothing, so that nothing turns.
 WITHOUT_ATTENTION = frozenset(
     {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "linear", "mlp", "moe", "hybrid_linear", "kda", "gated_deltanet"}
@@ -44,7 +69,7 @@ WITHOUT_ATTENTION = frozenset(
 
 #: Kinds of layers that have attention.
 WITH_ATTENTION = frozenset(
-    {"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "minimax_m3_sparse", "main", "compress"}
+    {"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "minimax_m3_sparse", "main", "compress", "hybrid"}
 )
 
 #: Names of a rope type that mean another one.
@@ -77,7 +102,8 @@ READ = frozenset(
         *("indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk", "indexer_types", "index_topk_freq"),
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
-        *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding"),
+        *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
+        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size"),
     }
 )
@@ -88,10 +114,13 @@ BESIDE = frozenset(
         *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base"),
     }
 )
+#: Values with which a key says nothing new.
+TRUISMS = {"rotary": True}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer")
 
-#: What `position_embedding_type` may say other than rotation.
+#: What `position_embedding_type` may say of rotation, and what other than rotation.
+ROTATION = frozenset({"rope", "rotary"})
 OTHER_POSITIONS = frozenset({"absolute", "learned", "learned_absolute", "alibi", "none", "nope", "relative_key", "relative_key_query"})
 
 #: What no model has more of: larger numbers are mistakes, and would only fill the memory.

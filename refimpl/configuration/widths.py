@@ -6,7 +6,7 @@ from typing import Any
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Notes
-from refimpl.configuration.layers import Layer
+from refimpl.configuration.layers import FULL, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
@@ -25,8 +25,8 @@ class Width:
 def width(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes) -> Width | None:
     """Return which channels of how many turn; null where the keys don't say it, or contradict each other."""
     latent = section.given(("qk_rope_head_dim",))
-    if latent:
-        return _latent(section, rope, latent[0], family, notes)
+    if latent or (family.latent is not None and "qk_rope_head_dim" not in section.values):
+        return _latent(section, rope, latent[0] if latent else None, family, notes)
     head_dim = heads(section, layer, family, notes)
     if head_dim is None:
         return None
@@ -48,14 +48,23 @@ def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | N
 
 def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int | None:
     """Return the channels of a head: explicit, or those of the hidden state divided among the heads."""
-    own = section.given(spellings.HEAD_DIM_OF_KIND.get(layer.kind, ()))
+    own = [layer.head_dim] if layer.head_dim else section.given(spellings.HEAD_DIM_OF_KIND.get(layer.kind, ()))
+    wide = family.full_head_dim if layer.kind == FULL and spellings.BY_LAYER not in section.values else None
+    if wide is not None and not own:
+        notes.assume("global_head_dim", wide, f"a head of layers of full attention has {wide} channels, as in this model type")
+        return wide
     found = agreed(own or section.given(spellings.HEAD_DIM), "two-widths", "the channels of a head", notes)
     if found is not None:
         notes.decide(*found, f"a head has {found[1]} channels{_undivided(section, found[1])}")
         return whole(found, notes)
-    if family.head_dim is not None:
+    if family.head_dim is not None and "head_dim" not in section.values:
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
+    return _divided(section, family, notes)
+
+
+def _divided(section: Section, family: Family, notes: Notes) -> int | None:
+    """Return the channels of the hidden state divided among the heads."""
     hidden = section.given(spellings.HIDDEN if family.grid is None else spellings.HIDDEN_OF_IMAGES)[:1]
     number = section.given(spellings.HEADS)[:1]
     if not hidden or not number:
@@ -153,16 +162,20 @@ def _direct(direct: tuple[str, Any], fraction: tuple[str, Any] | None, by_fracti
     return turning
 
 
-def _latent(section: Section, rope: Section | None, latent: tuple[str, Any], family: Family, notes: Notes) -> Width | None:
+def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any] | None, family: Family, notes: Notes) -> Width | None:
     """Return the widths of latent attention: the head is put together of a part that doesn't turn, and one that does."""
+    usual = family.latent or (0, 0)
+    latent = given_width or (section.name("qk_rope_head_dim"), usual[1])
     turning = whole(latent, notes, even=True)
     still = section.given(("qk_nope_head_dim",))
-    beside = whole(still[0], notes) if still else 0
+    beside = whole(still[0], notes) if still else usual[0]
     if turning is None or beside is None:
         return None
+    if not still and beside:
+        notes.assume("qk_nope_head_dim", beside, f"{beside} channels of a head don't turn, as in this model type")
     fraction = section.given(spellings.FRACTION) + (rope.given(("partial_rotary_factor",)) if rope else [])
     given = section.get("head_dim")
-    head_dim = turning + beside if still else given if family.trailing else turning
+    head_dim = turning + beside if still or beside else given if family.trailing else turning
     if type(head_dim) is not int or head_dim < turning:
         notes.find("error", "bad-width", section.name("head_dim"), head_dim, f"be at least {latent[0]} ({turning})")
         return None
@@ -173,5 +186,9 @@ def _latent(section: Section, rope: Section | None, latent: tuple[str, Any], fam
     for key, value in fraction:
         if value not in possible:
             notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
-    notes.decide(*latent, f"the last {turning} of {head_dim} channels turn")
+    says = f"the last {turning} of {head_dim} channels turn"
+    if given_width:
+        notes.decide(*given_width, says)
+    else:
+        notes.assume("qk_rope_head_dim", turning, f"{says}, as in this model type")
     return Width(head_dim, range(head_dim - turning, head_dim))

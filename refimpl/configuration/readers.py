@@ -1,0 +1,56 @@
+"""Keys that only some model types read: in others they are left over, whatever they say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "nomic_bert", "qwen")
+GEMMA4 = ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")
+MODERNBERT = ("modernbert", "modernbert-decoder", "modernbert_decoder")
+MUSE = ("muse_glimmer", "muse_spark")
+#: Which known model types read a key that gives a base, or a base for every layer.
+BASES: Mapping[str, tuple[str, ...]] = {
+    "compress_rope_theta": ("deepseek_v4",),
+    "global_rope_theta": MODERNBERT,
+    "layer_rope_theta": MUSE,
+    "local_rope_theta": MODERNBERT,
+    "rope_base": (),
+    "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
+    "rope_ratio": ("chatglm",),
+    "rotary_base": (),
+    "rotary_emb_base": OF_NEOX,
+    "swa_rope_theta": ("dots3_note", "mimo_v2_flash"),
+}
+#: The same of the part of a head that turns.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "rope_pct": ("stablelm",),
+    "rotary_dim": ("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "phi"),
+    "rotary_emb_fraction": ("nomic_bert",),
+    "rotary_pct": OF_NEOX,
+}
+#: The same of the width of a head.
+WIDTHS: Mapping[str, tuple[str, ...]] = {
+    "attention_head_dim": ("hunyuan_vl", "zamba2"),
+    "d_kv": (),
+    "global_head_dim": GEMMA4,
+    "head_size": (),
+    "kv_channels": ("chatglm", "jetmoe", "qwen"),
+    "swa_head_dim": ("mimo_v2_flash",),
+}
+#: The same of which channels are a pair.
+LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    "rope_interleaved": (),
+    "rope_traditional": (),
+    "rotary_emb_interleaved": ("nomic_bert",),
+}
+#: Which known model types raise the base by `alpha` beside dynamic scaling.
+ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
+
+#: What warns of a key that says which part of a head turns, where code turns whole heads.
+UNREAD_PART = "unread-part"
+#: The warnings of each table, and values with which its keys say nothing; of layouts it is that of the model type.
+TABLES: tuple[tuple[str, Mapping[str, tuple[str, ...]], tuple[Any, ...]], ...] = (
+    ("unread-base", BASES, (None,)),
+    (UNREAD_PART, PARTS, (1,)),
+    ("unread-width", WIDTHS, (None,)),
+    ("unread-layout", LAYOUTS, ()),
+)
