@@ -260,7 +260,7 @@ def test_a_first_error_of_an_adapter_is_one_line_that_names_the_fix(refused: obj
 @pytest.mark.parametrize(
     "declared",
     ["'rope.rotat'", "'rope'", "'rope.rotate', layout='halves'", "'rope.rotate', layuot='half'", "'rope.rotate', head_dim='64'",
-     "'rope.rotate', base=range(1, 10)", "'rope.rotate', direction=1", "'rope.rotate', axes='token'", "'rope.rotate', rows='no'"],
+     "'rope.rotate', base=range(1, 10)", "'rope.rotate', direction=1", "'rope.rotate', axes='tokens'", "'rope.rotate', rows='no'"],
 )  # fmt: skip
 def test_a_declaration_that_is_refused_is_told_with_its_file(refused: object, declared: str) -> None:
     status, line = refused("check", "mine.py", mine=offering(declared))  # type: ignore[operator]  # the fixture's function
