@@ -193,7 +193,8 @@ def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:
     """Return the name itself, an operation without its scheme, the few names of which it is the first part, or the one that is closest."""
     if not isinstance(name, str) or not name or name in known:
         return [name] if name in known else []
-    begun = [each for each in known if each.startswith(name)] or [each for each in known if _letters(each).startswith(_letters(name) or " ")]
+    spelled = [each for each in known if _letters(each).startswith(_letters(name) or " ")]
+    begun = [each for each in known if each.startswith(name)] or spelled
     whole = [each for each in known if each.endswith(f".{name}")][:1]
     parts = [each for each in begun if each[len(name) :].startswith((".", "-"))]
     if whole or 0 < len(parts) <= FEW:

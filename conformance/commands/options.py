@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from typing import Any
 
 import click
 
@@ -64,7 +65,7 @@ def _refused(error: click.BadParameter) -> str:
     return f"{name} must {_rule(kind)}, got {value!r}{close}" if got else f"{name}: {error.message}"
 
 
-def _rule(kind: click.ParamType) -> str:
+def _rule(kind: "click.ParamType[Any]") -> str:
     """Return what values of a type must be."""
     if isinstance(kind, click.Choice):
         return f"be one of {', '.join(map(str, kind.choices))}"
