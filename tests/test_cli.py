@@ -485,4 +485,4 @@ def test_output_that_does_not_fit_on_the_disk_is_no_success(unbuffered: str, ask
 
 def test_a_seed_below_0_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "numpy", "--seed", "-1"]) == Status.WRONG_USAGE
-    assert "'--seed': -1 is not in the range" in capsys.readouterr().err
+    assert "--seed must be an integer from 0 on, got '-1'" in capsys.readouterr().err
