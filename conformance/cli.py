@@ -67,7 +67,7 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     """Run a command and return the exit status; an interruption goes through."""
     import click
 
-    from conformance.commands.options import unknown
+    from conformance.commands.options import told
     from conformance.commands.posenc import posenc
     from conformance.commands.telling import refuse
 
@@ -86,11 +86,8 @@ def _ended(arguments: "Sequence[str] | None") -> int:
         return Status.INTERRUPTED
     except click.Abort as error:  # click makes it of an interruption
         raise KeyboardInterrupt from error
-    except click.NoSuchOption as error:
-        refuse(unknown(error))
-        return Status.WRONG_USAGE
     except click.ClickException as error:
-        refuse(error.format_message())
+        refuse(told(error))
         return Status.WRONG_USAGE
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
         message, status = _told(error)

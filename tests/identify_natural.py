@@ -310,3 +310,62 @@ def rows_of_caches(q, k, cos, sin, position_ids):
 def ramp_turned_round(x, positions):
     plain, width = 1e4 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1]), x.shape[-1]
     return by_angles_of_pairs(x, positions[:, None] * (plain + plain / 8 - slowed(width, 1e4, 8.0, 4096)))
+
+
+def by_a_number_of_channels(x, pos, n_dims=64, freq_base=10_000.0):
+    """Turn so many channels, however wide a head is, as ggml does."""
+    turned = angles(pos, n_dims, freq_base)
+    cos, sin = (np.concatenate([table] * 2, axis=-1) for table in (np.cos(turned), np.sin(turned)))
+    first, rest = x[..., :n_dims], x[..., n_dims:]
+    return np.concatenate([first * cos + half(first) * sin, rest], axis=-1)
+
+
+def by_a_part_of_divided_positions(x, positions):
+    """Turn half of a head at a quarter of the position, as code by lucidrains does."""
+    turned = angles(np.asarray(positions) / 4, 32)
+    cos, sin = (np.repeat(table, 2, axis=-1) for table in (np.cos(turned), np.sin(turned)))
+    first = x[..., :32]
+    across = np.stack([-first[..., 1::2], first[..., 0::2]], axis=-1).reshape(first.shape)
+    return np.concatenate([first * cos + across * sin, x[..., 32:]], axis=-1)
+
+
+def exponents_by_pair(x, positions, base=10_000.0):
+    """Turn by exponents that are half of the usual ones."""
+    return turned_by(x, angles(positions, x.shape[-1], base**0.5))
+
+
+def turned_by(x, turned):
+    cos, sin = (np.concatenate([table] * 2, axis=-1) for table in (np.cos(turned), np.sin(turned)))
+    return x * cos + half(x) * sin
+
+
+def offsets_as_one_hot(residue_index, max_relative_idx=32):
+    """Return the class of every offset, as AlphaFold does."""
+    offsets = residue_index[:, None] - residue_index[None, :]
+    return np.eye(2 * max_relative_idx + 1)[np.clip(offsets + max_relative_idx, 0, 2 * max_relative_idx)]
+
+
+def class_of_a_position(positions):
+    return np.eye(64)[np.clip(np.asarray(positions, dtype=int), 0, 63)]
+
+
+def alike_everywhere(positions):
+    return np.ones((len(positions), 8)) / 3
+
+
+def decay_of_the_past(num_heads, seq_len):
+    """Return RetNet's factors, 0 for later keys."""
+    back = np.arange(seq_len)[:, None] - np.arange(seq_len)
+    rates = np.log(1 - 2.0 ** (-5 - np.arange(num_heads)))
+    return np.where(back >= 0, np.exp(rates[:, None, None] * back), 0.0)
+
+
+def by_sequence_lengths(q_sequence_length, k_sequence_length, num_heads):
+    """Return ALiBi as MLX does."""
+    away = np.abs(np.arange(q_sequence_length)[:, None] - np.arange(k_sequence_length))
+    return -(2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads))[:, None, None] * away
+
+
+def table_of_a_video(embed_dim, grid_size, grid_depth):
+    frames, rows, columns = (axis.ravel() for axis in np.indices((grid_depth, grid_size, grid_size)))
+    return np.concatenate([np.sin(angles(each, embed_dim // 2)) for each in (frames, rows, columns, rows)], axis=-1)

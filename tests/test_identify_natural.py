@@ -46,6 +46,8 @@ screen = functools.partial(screen_of, identify_natural)
         ("by_a_quotient_of_one", {"operation": "yarn.rotate", "mscale": 0.707, "mscale_all_dim": 0.707, "attention_factor": None}),
         ("by_a_square", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0801234}),
         ("by_a_constant", {"operation": "yarn.rotate", "attention_factor": 1.25}),
+        ("by_a_number_of_channels", {"operation": "partial_rope.rotate", "rotary_dim": 64, "base": 1e4}),
+        ("by_sequence_lengths", {"operation": "alibi.bias", "form": "symmetric", "slopes": "paper"}),
     ],
 )
 def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_conforms(name: str, expected: dict[str, Any]) -> None:
@@ -117,11 +119,32 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("further_keys_are_alike", "between the first positions it is alibi.bias (form row), with the sign turned: further away is more,"),
         ("learned_of_the_share", "no known scheme: a bias that isn't a function of the offset between key and query: at position 1000"),
         ("after_a_padding_row", "position offset: what is called 0 stands at 2"),
+        ("by_a_number_of_channels", "rotary_dim       64                     certain; follows its argument"),
+        ("by_a_number_of_channels", 'call="f(x, positions, n_dims=rotary_dim, freq_base=base)"'),
+        ("by_a_part_of_divided_positions", "the same as base 10000 over the first 32 channels (partial_rope) at positions divided by 4"),
+        ("exponents_by_pair", "base             100                    certain; changes, but not to what is asked for"),
+        ("decay_of_the_past", "later keys get 0"),
+        ("class_of_a_position", "no known scheme: one-hot rows: each holds a single 1"),
+        ("alike_everywhere", "no known scheme: the same row at every position that was asked for"),
         ("after_a_padding_row", "not seen: an adapter: its first row is that of position 2, and no call asks for a"),
     ],
 )
 def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, line: str) -> None:
     assert line in screen(name)
+
+
+def test_offsets_as_classes_are_no_angles(tmp_path: Path) -> None:
+    path = tmp_path / "natural.py"
+    path.write_bytes(Path(identify_natural.__file__).read_bytes())
+
+    (seen,) = identify(f"{path}:offsets_as_one_hot", call="f(positions)", check=False)
+
+    assert seen.identity is not None
+    assert seen.identity.what.startswith("one-hot rows")
+
+
+def test_factors_of_later_keys_are_no_finite_numbers_without_a_mask() -> None:
+    assert "no mask" not in screen("decay_of_the_past")
 
 
 def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_path: Path) -> None:
@@ -136,7 +159,8 @@ def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_pa
     ("name", "given", "words"),
     [
         ("column_first", {}, "no encoding of rows and columns that is known gives the result"),
-        ("of_a_video", {}, r"or call='f\(x, frames, height, width\)' for a video"),
+        ("of_a_video", {}, r"frames aren't tried: for a function that turns vectors write an adapter with positions='grid'"),
+        ("table_of_a_video", {}, r"got f\(embed_dim, grid_size, grid_depth\): frames aren't tried"),
         ("rows_of_caches", {}, r"write an adapter with call='f\(q, k, cos_cache, sin_cache, position_ids\)'"),
         ("waves_to_both_ends", {"dim": 2}, "ZeroDivisionError"),
     ],

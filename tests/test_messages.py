@@ -11,6 +11,7 @@ import pytest
 from few_vectors import few_vectors
 
 from conformance import cli
+from conformance.commands.options import told
 from conformance.commands.posenc import posenc
 from conformance.spec import vectors
 from conformance.spec.declarations import operations
@@ -52,8 +53,18 @@ COMMANDS = {
     "check numpy --profile bfloat16": "(did you mean bfloat16-table or bfloat16-model?)",
     "check numpy --profile bf16": "(did you mean bfloat16-table or bfloat16-model?)",
     "check numpy --profile fp32": "(did you mean float32?)",
-    "check numpy --level huge": "is not one of 'smoke', 'core', 'full'",
-    "check numpy --seed many": "is not a valid integer",
+    "check numpy --level huge": "--level must be one of smoke, core, full, got 'huge'",
+    "check numpy --level smokey": "(did you mean smoke?)",
+    "check numpy --seed many": "--seed must be an integer from 0 on, got 'many'",
+    "check numpy --seed -1": "--seed must be an integer from 0 on, got '-1'",
+    "check numpy --jobs 0": "--jobs must be an integer from 1 to 64, got '0'",
+    "check numpy --call-seconds x": "--call-seconds must be a number from 0.1 on, got 'x'",
+    "check numpy --seed": "--seed must have a value, got none",
+    "check numpy --update-baseline=3": "--update-baseline must stand without a value, got one",
+    "explain": "CONFIG.json must be given, got nothing",
+    "explain .": "CONFIG.json must be a file that can be read, got '.'",
+    "show a b c": "arguments must be those that `posenc show --help` names, got c too",
+    "show model llama3": "(did you mean Llama-3.2-3B-Instruct?)",
     "check numpy --baseline nowhere.yaml": "(--update-baseline writes one)",
     "check numpy --profil float32": "(did you mean --profile?)",
     "check numpy --levl smoke": "`posenc check --help` names, got '--levl' (did you mean --level?)",
@@ -74,7 +85,7 @@ COMMANDS = {
     "my_rope.py": "(did you mean check my_rope.py?)",
     "show rope.rotte": "(did you mean rope.rotate?)",
     "show model Llama-3.1": "(did you mean Llama-3.",
-    "init not-a-name": "must be a Python name",
+    "init not-a-name": "must be a Python name, got 'not-a-name' (did you mean not_a_name?)",
     "init numpy": "must not be that of a module which is imported",
     "init mine --operation t5.bukket": "(did you mean t5.bucket?)",
     "init mine --operation t5": "(did you mean t5.bucket, t5.bias, t5.weights or t5.attend?)",
@@ -139,6 +150,19 @@ SOURCES = {
         offering("'rope.rotate', when=lambda given: given['theta'] > 1"),
         "takes the parameters by name, when=lambda parameters: ..., got KeyError: 'theta' (mine.py:3 in <lambda>), called with {'base': ",
     ),
+    "restrictions by position": (offering("'rope.rotate', 'half', 'positive'"), "say by name what restricts it, as layout=..., direction="),
+    "an adapter without a name": (offering().replace("'mine'", ""), "write Adapter('NAME', ...)"),
+    "a kind of positions": (offering("'rope.rotate', positions='fromzero'"), "(did you mean from_zero?)"),
+    "a kind of rows": (offering("'rope.rotate', rows='share'"), "(did you mean shared?)"),
+    "names of axes": (offering("'rope.rotate', axes='batch heads token dim'"), "(did you mean 'batch head token head_dim'?)"),
+    "a device of NumPy": (offering("'rope.rotate', layout='half'", ", device='cuda'"), "device of mine must be cpu for numpy, got 'cuda'"),
+    "a length alone": (
+        of("num_heads, length", "pass", "'alibi.bias', f, positions='from_zero'"),
+        "which calls it with max(len(query_positions), len(key_positions)) tokens and cuts what it returns",
+    ),
+    "a comma behind the result": (of("x, positions, base", "return x,"), "got a tuple of 1: is there a comma behind it?"),
+    "code that is still to be written": (of("x, positions, base", "raise NotImplementedError"), "(mine.py:5 in f): fill in mine.py"),
+    "code that exits when it is called": (of("x, positions, base", "raise SystemExit(1)"), "call raises SystemExit: 1 (mine.py:5 in f)"),
     "an operation": (offering("'rope.rotat'"), "(did you mean rope.rotate?)"),
     "a scheme": (offering("'binary'"), "(it has binary.encode, binary.add)"),
     "a parameter": (offering("'rope.rotate', layot='half'"), "(did you mean layout?)"),
@@ -232,6 +256,36 @@ def test_a_first_error_of_an_adapter_is_one_line_that_names_the_fix(refused: obj
 
     assert status == 2
     assert fix in line
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["'rope.rotat'", "'rope'", "'rope.rotate', layout='halves'", "'rope.rotate', layuot='half'", "'rope.rotate', head_dim='64'",
+     "'rope.rotate', base=range(1, 10)", "'rope.rotate', direction=1", "'rope.rotate', axes='tokens'", "'rope.rotate', rows='no'"],
+)  # fmt: skip
+def test_a_declaration_that_is_refused_is_told_with_its_file(refused: object, declared: str) -> None:
+    status, line = refused("check", "mine.py", mine=offering(declared))  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert line.startswith("mine.py: ")
+
+
+def refusal(option: click.Option, value: str) -> click.BadParameter | None:
+    """Return what an option says of a value that it can't have."""
+    try:
+        option.type.convert(value, option, None)
+    except click.BadParameter as error:
+        error.param = option
+        return error
+    return None
+
+
+def test_no_value_of_an_option_is_refused_in_the_words_of_click() -> None:
+    given = [each for each in parameters(posenc) if isinstance(each, click.Option) and not each.is_flag]
+    refusals = [refused for each in given if (refused := refusal(each, "x y")) is not None]
+
+    assert len(refusals) >= 10
+    assert [told(each) for each in refusals if not re.search(r"^.+ must .+, got .+", told(each))] == []
 
 
 @pytest.mark.parametrize("target", ["parts/rope.py", "parts.rope"])

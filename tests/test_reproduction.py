@@ -105,3 +105,15 @@ def test_a_call_that_is_too_long_to_be_pasted_is_described() -> None:
     assert reproduction.described(long) == (
         "head_dim=4, base=11158840.0, layout='interleaved', direction='positive'; x (2, 3, 400, 4), positions (400,) from -8 to 391"
     )
+
+
+def test_a_string_that_fits_on_a_line_stays_whole_and_a_longer_one_fills_lines() -> None:
+    short, long = "f(positions, floor_scale=floor_scale, attn_scale=attn_scale)", f"f({', '.join(f'name_{i}=name_{i}' for i in range(9))})"
+    source = f'layout="half", call="{short}", other="{long}", rows="each",'
+
+    lines = reproduction.wrapped(source, "    ", further="").splitlines()
+
+    assert any(f'call="{short}",' in line for line in lines)
+    assert max(map(len, lines)) <= WIDTH
+    assert not any('" "' in line or "' '" in line for line in lines)
+    assert eval(f"dict({' '.join(lines)})") == {"layout": "half", "call": short, "other": long, "rows": "each"}  # noqa: S307  what is pasted

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from conformance.adapt.wording import told, told_with_place
 from conformance.calls import form as forms
@@ -193,12 +193,17 @@ def _near(name: str, known: Collection[str], cutoff: float) -> list[str]:
     """Return the name itself, an operation without its scheme, the few names of which it is the first part, or the one that is closest."""
     if not isinstance(name, str) or not name or name in known:
         return [name] if name in known else []
-    begun = [each for each in known if each.startswith(name)]
+    spelled = [each for each in known if _letters(each).startswith(_letters(name) or " ")]
+    begun = [each for each in known if each.startswith(name)] or spelled
     whole = [each for each in known if each.endswith(f".{name}")][:1]
     parts = [each for each in begun if each[len(name) :].startswith((".", "-"))]
     if whole or 0 < len(parts) <= FEW:
         return whole or parts
     return difflib.get_close_matches(name, begun, n=1, cutoff=0.0) or _closest(name, known, cutoff)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _closest(name: str, known: Collection[str], cutoff: float) -> list[str]:
@@ -283,9 +288,15 @@ def _sides(form: Form, takes: Takes, operation: str, axes: object) -> list[Form]
         raise AdapterError(message)
     wrong = list(nonsense(takes)) or ([] if known is None else [*misplaced(takes, known), *forms.nonsense(form, known, takes)])
     if wrong:
-        message = f"{operation}: {wrong[0]}"
+        message = f"{operation}: {wrong[0]}{_place_meant(takes)}"
         raise AdapterError(message)
     return [form] if known is None else form.sides(known)
+
+
+def _place_meant(takes: Takes) -> str:
+    """Return what is close to the first word about positions that isn't known."""
+    kinds = ((takes.positions, get_args(Positions)), (takes.queries, get_args(Queries)), (takes.rows, get_args(Rows)))
+    return next((near_miss(word, known) for word, known in kinds if word not in known), "")
 
 
 def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ class NumPy:
 
     module = "numpy"
     mutable = True
+    #: The devices that may be named; none where the library is handed the name, and says whether it has it.
+    devices: tuple[str, ...] = ("cpu",)
     #: Which of the circumstances it has.
     circumstances: tuple[str, ...] = ()
 
@@ -65,7 +67,8 @@ class NumPy:
     @property
     def place(self) -> str:
         """The device that arrays are put on, in the adapter's words, else in the library's."""
-        return self.device or str(getattr(self.floats(np.zeros(1), "float32"), "device", "cpu"))
+        made = self.floats(np.zeros(1), "float32")
+        return self.device or str(getattr(made, "device", "cpu"))
 
     def owns(self, value: object) -> bool:
         """Whether the value is an array of this library."""

@@ -192,6 +192,9 @@ class Calling:
             returned = returned.real, returned.imag
         if len(names) == 1 and self.operation.results[names[0]] in ("head", "pair") and _is_row(returned):
             returned = np.asarray(returned)
+        if len(names) == 1 and isinstance(returned, tuple) and len(returned) == 1:
+            message = "the function must return one array, got a tuple of 1: is there a comma behind it?"
+            raise MisfitError(message)
         several = isinstance(returned, tuple | list)
         parts = list(returned) if several else [returned]
         if returned is None or len(parts) != len(names) or (several and self._is_row_of_one(parts)):

@@ -28,6 +28,8 @@ def unless_refused(call: Callable[[], list[Any]]) -> list[Any]:
 class Tensors(NumPy):
     """Tensors of a library that names its dtypes as NumPy does."""
 
+    devices = ()
+
     def dtype(self, name: str) -> Any:
         """Return the library's dtype of that name."""
         return getattr(self.library, name)
@@ -175,6 +177,7 @@ class Jax(NumPy):
     """JAX arrays; 64 bits only where the adapter has enabled them."""
 
     module = "jax"
+    devices = ()
     mutable = False
 
     @property
@@ -224,6 +227,7 @@ class ArrayApiStrict(NumPy):
     """Arrays of the strict reference of the array API standard, on the device that the adapter names."""
 
     module = "array_api_strict"
+    devices = ()
 
     def dtype(self, name: str) -> Any:
         """Return the library's dtype of that name."""
@@ -283,6 +287,7 @@ class Mlx(NumPy):
     """MLX arrays: no float64."""
 
     module = "mlx.core"
+    devices = ("cpu", "gpu")
     mutable = False
 
     def dtype(self, name: str) -> Any:
@@ -338,6 +343,7 @@ class CuPy(NumPy):
     """CuPy arrays."""
 
     module = "cupy"
+    devices = ("cuda", "gpu")
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as an array."""

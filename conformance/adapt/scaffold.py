@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -24,14 +25,14 @@ TEMPLATE = '''"""Connects {name} to posenc.
 {about}
 """
 
-from posenc import Adapter, Unsupported
+from posenc import Adapter
 
 adapter = Adapter("{name}", framework="{framework}")
 
 {declarations}
 @adapter.implements("{operation}"{restriction})
 def {function}({arguments}):
-    raise Unsupported("not connected yet: return what your own function gives")
+    raise NotImplementedError("return what your own function gives")
 
 {variants}'''
 
@@ -109,7 +110,8 @@ def write(name: str, operation: str, framework: str, directory: Path) -> Path:
     """Write ``NAME.py`` with an adapter for one operation, or raise where that would harm."""
     stem = name.removesuffix(".py")
     if not stem.isidentifier():
-        message = f"name must be a Python name, got {name!r}"
+        own = re.sub(r"\W", "_", stem)
+        message = f"name must be a Python name, got {name!r}{f' (did you mean {own}?)' if own.isidentifier() else ''}"
         raise SelectionError(message)
     if len(stem) > LONGEST:
         message = f"name must have at most {LONGEST} letters, got {len(stem)}"

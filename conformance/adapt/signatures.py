@@ -10,7 +10,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.wording import attribute
 from conformance.calls.form import COUNTS as COUNTED
 from conformance.calls.form import Form, known, nonsense, roles
-from conformance.calls.takes import Positions, Takes
+from conformance.calls.takes import Positions, Takes, is_bias
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
@@ -133,8 +133,17 @@ def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) ->
     calls = calls if own is None else [(operation, own), *calls, (operation, own)]
     asked: list[tuple[Operation, str, Positions]] = [(each, call, "any") for each, call in calls]
     asked += [(each, call, _counting(each, call)) for each, call in calls[own is not None :]]
-    unsaid = ", or be called as it is, which call='f(...)' declares" if own is None else ""
+    unsaid = _unsaid(operation, arguments) if own is None else ""
     return next((_such_as(*one) for one in asked if _fits(*one)), unsaid)
+
+
+def _unsaid(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
+    """Return what else a function may be of which no call is known: one of a single length gives a square, which no declaration cuts."""
+    from conformance.spec.words import roles
+
+    if is_bias(operation) and any("tokens" in roles(each.name) for each in arguments):
+        return ", which calls it with max(len(query_positions), len(key_positions)) tokens and cuts what it returns"
+    return ", or be called as it is, which call='f(...)' declares"
 
 
 def _counting(operation: Operation, call: str) -> Positions:

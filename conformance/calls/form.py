@@ -1,8 +1,9 @@
 """How a function is called: which argument stands where, in which order axes come, how tables are laid out."""
 
 import ast
+import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.calls.takes import PLACES, Positions, Takes
@@ -88,9 +89,17 @@ def nonsense(form: Form, operation: Operation, takes: Takes) -> Iterator[str]:
     every = (*operation.arrays.values(), *operation.results.values())
     if form.axes is not None and not any(order(form.axes, axes) for axes in every):
         axes = "; ".join(dict.fromkeys(" ".join(map(_plain, axes.split())) for axes in every))
-        yield f"axes must be those of an array or a result in another order ({axes}), got {shown(form.axes)}"
+        yield f"axes must be those of an array or a result in another order ({axes}), got {shown(form.axes)}{_axes_meant(form.axes, every)}"
     if form.call is not None:
         yield from _unknown(form.call, operation, takes)
+
+
+def _axes_meant(declared: str, every: Sequence[str]) -> str:
+    """Return the axes that are close to what is declared, in its order, where an array has them."""
+    known = {_plain(axis.strip("[]")) for axes in every for axis in axes.split()}
+    close = {word: difflib.get_close_matches(word, known, 1, cutoff=0.0) for word in re.findall(r"\w+", declared)}
+    meant = re.sub(r"\w+", lambda word: close[word[0]][0], declared)
+    return f" (did you mean {meant!r}?)" if any(order(meant, axes) for axes in every) else ""
 
 
 def sayings(operation: Operation) -> Iterator[tuple[str, str]]:

@@ -158,14 +158,16 @@ NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
 UNFIT = re.compile(
-    r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError|IndexError):|broadcast|shape|dimension"
+    r"^(TypeError|AttributeError|IndexError):|broadcast|shape|dimension"
 )
+#: What code raises that is still to be written, where it isn't a library that lacks something, and the file where it does.
+UNWRITTEN = re.compile(r"^NotImplementedError(?!: (?:Could not run|The operator))\b.*\(([^()]+):\d+ in ")
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.
 DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
 #: What they say of code that takes arrays to have more axes, or fewer.
 RANKS = re.compile(r"values to unpack|axes don't match array|too many subscripts|correct number of indices")
 #: What they say of code that can't run whatever it is given.
-UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
+UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SystemExit")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
 #: What they say of an array that code takes for a number, and what is declared where that is how many tokens there are.
 COUNTED = re.compile(
@@ -191,13 +193,15 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
     if faults:
         return faults[0]
     message = raised[0].message
+    if unwritten := UNWRITTEN.search(message):
+        return Failed(Reason.ADAPTER, f"every call raises {message}: fill in {unwritten[1]}")
     hint = "" if message.startswith(UNDEFINED) else f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
     counted = TOKENS if COUNTED.search(message) else ""
     return Failed(Reason.ADAPTER, f"every call raises {message}{counted or hint}")
 
 
 def _is_unfit(message: str) -> bool:
-    return any(known.search(message) for known in (UNFIT, RANKS, DEVICE, COUNTED))
+    return message.startswith(UNDEFINED) or any(known.search(message) for known in (UNFIT, UNWRITTEN, RANKS, DEVICE, COUNTED))
 
 
 def _unmade(message: str) -> str:

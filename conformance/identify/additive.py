@@ -27,6 +27,8 @@ WHOLE = 0.5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
 #: Said of code that counts its rows itself, but not from 0.
 LATER = "an adapter: its first row is that of position {:g}, and no call asks for a sequence that starts there"
+#: Said of rows as embeddings of classes have them.
+ONE_HOT = "one-hot rows: each holds a single 1, whose place may say a position, an offset or a bucket; no operation gives such rows"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -371,11 +373,21 @@ def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str,
 
 def _unknown(encoding: Encoding) -> Identity:
     """Say what numbers on no formula are."""
-    step = np.diff(encoding(np.arange(8))[0], axis=0)
+    rows = encoding(np.arange(8))[0]
+    if _one_hot(rows):
+        return Identity(None, ONE_HOT)
+    step = np.diff(rows, axis=0)
+    if not step.any():
+        return Identity(None, "the same row at every position that was asked for")
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
     what = "rows that are no sines and cosines, and of no other formula that is known: learned, or a formula of their own"
     return Identity(None, what, seen=(_end(encoding),))
+
+
+def _one_hot(rows: np.ndarray) -> bool:
+    """Whether every row holds a single 1, and zeros besides."""
+    return bool(np.all((rows == 0) | (rows == 1)) and np.all(rows.sum(axis=1) == 1) and rows.shape[1] > 1)
 
 
 def _end(encoding: Encoding) -> str:

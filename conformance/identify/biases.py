@@ -22,6 +22,8 @@ REACHES = (1_000, 600, 256, 64, 32, 16, 8)
 NEAR, EVERY = (250, 128, 64), 4
 MASKED = -1e4
 MASK = "a causal mask is part of it: later keys are hidden"
+#: Said of no mask, and of factors that are 0 for later keys, as a decay is.
+UNMASKED, CUT = "no mask: later keys get finite numbers", "later keys get 0"
 OF_OFFSETS = "an adapter: no operation gives the buckets of queries and keys; give the function of their offsets, or the bias"
 LEVEL = "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"
 TOLERANCE = 2e-5
@@ -177,7 +179,7 @@ def identify(bias: Bias) -> Identity:
             return replace(past, seen=(*past.seen, LEVEL), operation=None, values_of=past.operation or past.values_of)
         near = [line for line in past.seen if line not in found.seen]
         found = replace(found, seen=(*found.seen, *near, LEVEL)) if near else found
-    mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
+    mask = MASK if hidden.any() else UNMASKED if np.any(values[np.broadcast_to(ahead, values.shape)]) else CUT
     if not np.all(np.isneginf(values[hidden])):
         finite = f"{mask}, by {values[hidden].max():g} and not -inf: no declaration says that"
         return replace(found, seen=(*found.seen, finite), operation=None, values_of=found.operation or found.values_of)

@@ -90,7 +90,7 @@ class _Asking:
             return Setting(name, seen, unset=self._unset(name))
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)
-        if any(found is not None and found.value != seen.value for found in shown.values()):
+        if any(found is not None and (name not in found or found[name].value != seen.value) for found in answers.values()):
             return Setting(name, seen, (seen.value,), "changes, but not to what is asked for")
         return self._fixed(name, seen, answers)
 
@@ -135,7 +135,7 @@ class _Asking:
         return tuple(value for value in known if own is None or not own.holds(value))[:1]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Parameters | None:
-        """Return the parameters that show when one is asked to have a value, ``None`` where the function refuses or is another."""
+        """Return the parameters that show when one is asked to have a value, none of another operation, ``None`` where it refuses."""
         changed = probe.having(**{role(name): value})
         if not self.identity.follows and changed.repeats(self.exchanges):  # what is followed shows in calls that are set to it
             return self.identity.parameters
@@ -146,4 +146,4 @@ class _Asking:
             found = _look(self.identity, probe)
         except Refused:
             return None
-        return found.parameters if found.operation == self.identity.operation else None
+        return found.parameters if found.operation == self.identity.operation else {}

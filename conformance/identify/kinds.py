@@ -28,7 +28,8 @@ ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside other
 UNAPPLIED = "pairs turn, but not by the cosines and sines of their tokens, where these are given as (token, pair) or (token, dim)"
 OTHER_TABLES = "what it does with tables of other axes: write a function of x, cos and sin that gives it such"
 OF_ANGLES = (
-    "an adapter: tables may be longer than 1, which angles can't say; write a function of x, positions and base that makes the angles "
+    "an adapter: it is judged with tables that an attention factor has enlarged too, and no angle has such; "
+    "write a function of x, positions and base that makes the angles "
     "and hands them on, and identify that"
 )
 #: How near a sum must come to what it is taken for.

@@ -86,9 +86,11 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
 OTHERWISE: Mapping[str, str] = {
     "qkv mixed_qkv qkv_states fused_qkv packed_qkv": "queries, keys and values in one array aren't tried: write a function that takes x, "
     "puts x, x, x where they stand in that array, and returns the first of the three",
-    "height width grid_h grid_w grid_height grid_width frames num_frames grid_t": "of the sides of a grid only the height and the width, "
-    "beside vectors or a width, are tried: write an adapter with positions='grid' and call='f(x, height, width)', "
-    "or call='f(x, frames, height, width)' for a video",
+    "height width grid_h grid_w grid_height grid_width": "of the sides of a grid only the height and the width, "
+    "beside vectors or a width, are tried: write an adapter with positions='grid' and call='f(x, height, width)'",
+    "frames num_frames n_frames grid_t grid_d grid_depth grid_frames grid_size_t grid_size_d depth temporal_size": "frames aren't tried: "
+    "for a function that turns vectors write an adapter with positions='grid' and call='f(x, frames, height, width)'; "
+    "no operation gives a table of them",
     "sections mrope_section mrope_sections": "write a function of x, positions and sections whose positions are ([batch], token, axis) "
     "or (axis, [batch], token)",
     "attention_mask attn_mask mask padding_mask key_padding_mask": "masks aren't tried: write a function that makes a mask which hides "

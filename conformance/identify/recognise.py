@@ -95,7 +95,7 @@ def _known(signature: Signature, probe: Probe, identity: Identity) -> Found:
     """Return a function that gives what an operation gives; of one whose names say nothing, it may be another."""
     if probe.plan.guessed and _by_angles(identity):
         return Found(signature, Identity(None, ANGLES, unseen=(OF_ANGLES,)), asked=tuple(probe.seen or ()))
-    whole, called = _by_contract(*_by_factor(probe, identity))
+    whole, called = _by_contract(*_by_factor(*_by_part(probe, identity)))
     return Found(signature, whole, _answered_in(whole, called), asked=tuple(called.seen or ()))
 
 
@@ -133,6 +133,15 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
         yield replace(first(strangers, signature, plan, given), seen=[])
         for setting in (each for each in REFUSABLE if each in plan.needs and each not in given):
             yield replace(first(strangers, signature, plan, {**given, setting: others(setting)[0]}), seen=[])
+
+
+def _by_part(probe: Probe, identity: Identity) -> tuple[Probe, Identity]:
+    """Return the call whose optional width is how many channels turn, where the rest of a head doesn't."""
+    name = next((name for name, role in probe.plan.optional.items() if role == "width"), None)
+    if name is None or "rotary_dim" not in operations()[str(identity.operation)].parameters:
+        return probe, identity
+    part = replace(probe, plan=replace(probe.plan, optional={**probe.plan.optional, name: "rotary_dim"}), seen=[])
+    return part, look(part)
 
 
 def _by_factor(probe: Probe, identity: Identity) -> tuple[Probe, Identity]:

@@ -14,7 +14,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
 from conformance.identify.ladders import Growth, Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
-from conformance.identify.rules import Rule, giving, identified, taking
+from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
 from conformance.spec.declarations import acts, operations
 from refimpl.spec import Operation
@@ -29,6 +29,8 @@ LONGER = tuple({"length": length} for length in (1, 1_000, 10_000, 100_000, 1_00
 NOISE = 2e-5
 #: How many channels turn, where not all do.
 PART = "rotary_dim"
+#: What says that the fast pairs of a head turn, and how slowly.
+RESTING = {"base", "factor", "turned_pairs", "head_dim"}
 #: The token from which given factors count.
 START = "start_tokens"
 #: Lists of factors of which a length chooses one.
@@ -210,7 +212,18 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     start, lowest = _start(turns, found, identity, sign)
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
-    return replace(identity, parameters=shown, seen=(*seen, *identity.seen), lowest=lowest)
+    return replace(identity, parameters=shown, seen=(*seen, *identity.seen, *_also(identity.parameters)), lowest=lowest)
+
+
+def _also(parameters: Mapping[str, Seen]) -> Iterator[str]:
+    """Yield as what else the fast pairs of a head can be read: all pairs of its first channels, at divided positions."""
+    seen = {name: one.value for name, one in parameters.items()}
+    if seen.keys() >= RESTING and seen["factor"] != 1:
+        channels = 2 * seen["turned_pairs"]
+        base = float(written(seen["base"] ** (channels / seen["head_dim"])))
+        if digits(base) <= digits(seen["base"]):
+            slower = f"at positions divided by {written(seen['factor'])}"
+            yield f"the same as base {written(base)} over the first {channels} channels (partial_rope) {slower}"
 
 
 def _growth(turns: Turns) -> float | None:

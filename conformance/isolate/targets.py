@@ -31,6 +31,8 @@ IMPLEMENTS = "@adapter.implements('OPERATION', ...) says what a function offers"
 #: What to write instead, by what an exception says.
 MEANT = {
     "'Adapter' object is not callable": IMPLEMENTS,
+    "Adapter.implements() takes from 2 to 3 positional arguments": "say by name what restricts it, as layout=..., direction=...",
+    "Adapter.__init__() missing 1 required positional argument: 'name'": "write Adapter('NAME', ...)",
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
 }
 RELATIVE = "attempted relative import with no known parent"
@@ -83,7 +85,7 @@ def load(target: str) -> Adapter:
         message = f"{target} must offer at least one operation, got an adapter without implementations: {IMPLEMENTS}"
         raise TargetError(message)
     adapter = _without_configuration(adapter, plain) if path is None else _by_configuration(adapter, path)
-    verify(adapter)
+    verify(adapter, f"{plain}: ")
     return adapter
 
 
@@ -111,15 +113,23 @@ def _without_configuration(adapter: Adapter, target: str) -> Adapter:
     return adapter if len(found) == len(adapter.implementations) else replace(adapter, implementations=found)
 
 
-def verify(adapter: Adapter) -> None:
-    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist, or one thing twice."""
+def verify(adapter: Adapter, place: str = "") -> None:
+    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist, or one thing twice.
+
+    ``place`` says where the adapter stands, before what names no function.
+    """
     known = set[tuple[str, str, str]]()
     for implementation in adapter.implementations:
-        _check(implementation)
+        try:
+            _check_declared(implementation)
+        except TargetError as error:
+            message = f"{place}{error}"
+            raise TargetError(message) from error
+        _check_function(implementation)
         names = {(implementation.label, implementation.operation, dtype) for dtype in implementation.dtypes}
         if names & known:
             told = f"{implementation.label!r} twice for {implementation.operation}: give one of them a label=... of its own"
-            message = f"label must differ between implementations of one operation, got {told}"
+            message = f"{place}label must differ between implementations of one operation, got {told}"
             raise TargetError(message)
         known |= names
 
@@ -344,13 +354,18 @@ def _is_program(target: str) -> bool:
     return any("Adapter(" in text for text in below)
 
 
-def _check(implementation: Implementation) -> None:
+def _check_declared(implementation: Implementation) -> None:
+    """Raise where an operation doesn't exist, or isn't restricted by its parameters and their values."""
     name = implementation.operation
     if not isinstance(name, str) or name not in operations():
         message = f"operation must be one of those that 'posenc list' shows, got {shown(name)}{_operation_meant(name)}"
         raise TargetError(message)
-    operation, declared = operations()[name], implementation.restrictions
-    verify_restrictions(operation, declared)
+    verify_restrictions(operations()[name], implementation.restrictions)
+
+
+def _check_function(implementation: Implementation) -> None:
+    """Raise where a function can't be called as its declaration says."""
+    operation, declared = operations()[implementation.operation], implementation.restrictions
     single = {each for each, allowed in declared.items() if callable(allowed) or len(_values(operation.parameters[each], allowed)) == 1}
     known = single if implementation.when is None else operation.parameters
     complaint = signatures.complaint(operation, implementation.function, implementation.form, known)

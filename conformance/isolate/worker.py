@@ -323,7 +323,10 @@ def _versions(adapter: Adapter) -> dict[str, str | None]:
 
 
 def _place(adapter: Adapter, framework: NumPy) -> str:
-    """Return the device on which arrays lie, or refuse one that isn't there."""
+    """Return the device on which arrays lie, or refuse one that isn't there; a program names its own."""
+    if adapter.waits is None and framework.devices and adapter.device not in (None, *framework.devices):
+        message = f"device of {adapter.name} must be {' or '.join(framework.devices)} for {adapter.framework}, got {adapter.device!r}"
+        raise targets.TargetError(message)
     try:
         return framework.place
     except Exception as error:

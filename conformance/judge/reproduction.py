@@ -1,7 +1,9 @@
 """What a person can paste: Python that makes the call, or the two calls, that show a failure; a command where a program gives it."""
 
 import ast
+import functools
 import io
+import json
 import shlex
 import textwrap
 import tokenize
@@ -21,8 +23,6 @@ LARGEST = 400
 BROKEN, SHOWN = "\\", "reproduce"
 #: How wide a line is at most; the screen moves it by four.
 COLUMNS = 76
-#: A string that is longer is written as several, one after the other.
-LONG = 48
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
 #: The dtypes in which `posenc protocol replay` puts stored cases to a program, its own first.
 REPLAYED = ("float32", "float64", "float16")
@@ -114,20 +114,20 @@ def _with(opened: str, *names: str) -> str:
 
 
 def wrapped(source: str, indent: str, *, further: str = " ", depth: int = 1) -> str:
-    """Break what stands between brackets wherever a space separates two tokens, and between the pieces of long strings.
+    """Break what stands between brackets wherever a space separates two tokens, and strings that are longer than a line.
 
     ``further`` is how much more further lines are indented; with a ``depth`` of 0 the source stands between no brackets itself.
     """
     lines = [indent]
-    for piece in _pieces(source, depth):
+    for piece in _pieces(source, depth, COLUMNS - len(f"{indent}{further}")):
         if len(lines[-1]) + len(piece.rstrip()) > COLUMNS and lines[-1].strip():
             lines[-1:] = [lines[-1].rstrip(), f"{indent}{further}"]
         lines[-1] += piece
     return "\n".join(lines).rstrip()
 
 
-def _pieces(source: str, depth: int) -> Iterator[str]:
-    """Yield what mustn't be broken, each with the space behind it."""
+def _pieces(source: str, depth: int, room: int) -> Iterator[str]:
+    """Yield what mustn't be broken, each with the space behind it, and none wider than there is room."""
     piece, end = "", 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.start[1] > end and piece:
@@ -137,7 +137,7 @@ def _pieces(source: str, depth: int) -> Iterator[str]:
                 piece = ""
         depth += token.string in OPENING
         depth -= token.string in CLOSING
-        *whole, last = _shorter(token.string) if token.type == tokenize.STRING else [token.string]
+        *whole, last = _shorter(token.string, len(piece), room) if token.type == tokenize.STRING else [token.string]
         for part in whole:
             yield f"{piece}{part} "
             piece = ""
@@ -147,13 +147,17 @@ def _pieces(source: str, depth: int) -> Iterator[str]:
     yield piece
 
 
-def _shorter(literal: str) -> list[str]:
-    """Return a string literal as several short ones, which Python joins: words stay whole, unless one is longer."""
-    text = ast.literal_eval(literal)
-    if len(literal) <= LONG:
+def _shorter(literal: str, start: int, room: int) -> list[str]:
+    """Return a string literal that starts so far in a line as several, which Python joins: words stay whole, unless one is wider."""
+    if start + len(f"{literal},") <= room:
         return [literal]
-    pieces = textwrap.wrap(text, LONG, expand_tabs=False, replace_whitespace=False, drop_whitespace=False, break_on_hyphens=False)
-    return [repr(piece) for piece in pieces]
+    width = room - len("'',")
+    pieces = textwrap.wrap(
+        ast.literal_eval(literal), width, initial_indent=" " * start,
+        expand_tabs=False, replace_whitespace=False, drop_whitespace=False, break_on_hyphens=False,
+    )  # fmt: skip
+    write = repr if literal.startswith("'") else functools.partial(json.dumps, ensure_ascii=False)
+    return [write(piece) for piece in (pieces[0][start:], *pieces[1:])]
 
 
 def _array(array: np.ndarray) -> str:

@@ -4,6 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from conformance.spec.declarations import operations
 
+
+def _counts(whose: str) -> str:
+    """Return what code calls the number of somebody's tokens, as in ``q_seq_len`` and ``len_q``."""
+    lengths = "len length seq_len seqlen seq_length sequence_length size tokens"
+    pairs = [(one, length) for one in whose.split() for length in lengths.split()]
+    return " ".join(f"{one}_{length} {length}_{one}" for one, length in pairs)
+
+
 #: Arrays and counts that probing fills, with the names that code gives them.
 ARRAYS: Mapping[str, str] = {
     "x": "x t hidden_states inputs input tensor states embeddings emb u features q query queries xq query_states k key keys xk key_states",
@@ -33,10 +41,8 @@ ARRAYS: Mapping[str, str] = {
     "second": "second r2 p a bias_p bias_a",
     "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
     "max_seq_len seq_length max_position tokens size slen tgt_len maxpos n_position n_positions",
-    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q query_size seqlen_q "
-    "num_queries",
-    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len key_size seqlen_k "
-    "num_keys",
+    "query_tokens": f"{_counts('q query queries tgt target')} qlen m i seq_q num_queries n_queries",
+    "key_tokens": f"{_counts('k key keys kv src source')} klen n j seq_k num_keys n_keys",
     "height": "height grid_h grid_height h H num_rows",
     "across": "width grid_w grid_width w W num_columns num_cols",
     "side": "grid_size side",
