@@ -87,7 +87,7 @@ def test_patches_of_an_image_turn_as_in_transformers(name: str) -> None:
     assert grid is not None
     pytest.importorskip("transformers", minversion="5.23.0")
     torch, models = (pytest.importorskip(module) for module in ("torch", "conformance.adapters.transformers_configured"))
-    model_type = "mlcd_vision_model" if name == "mlcd_vision" else name
+    model_type = f"{name}_model" if name in ("mlcd_vision", "sam3_vit") else name
     sizes = {"embed_dim": 48, "num_heads": 2} if name == "qwen2_vl_vision" else {"hidden_size": 48, "num_attention_heads": 2}
     whole = {"model_type": model_type, **sizes, **({"head_dim": 24} if name == "gemma4_vision" else {})}
     whole |= {"adapter_in_dim": 48} if name == "dots3_note_vision_encoder" else {}
