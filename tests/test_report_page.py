@@ -12,7 +12,7 @@ import pytest
 from test_report import DIAGNOSIS, a_report, right, wrong
 from test_reports import HOSTILE, everything
 
-from conformance.calls.outcomes import Errored, Report
+from conformance.calls.outcomes import Advisory, Errored, Report, Result
 from conformance.reports import curve, page
 
 VOID = {"meta", "input", "wbr", "circle", "line", "polyline", "br"}
@@ -81,6 +81,12 @@ def test_words_of_an_implementation_are_text_and_never_markup() -> None:
     assert sum(tag == "script" for tag, _ in tags) == 1
     assert all((attributes.get("href") or "https://").startswith("https://") for _, attributes in tags)
     assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+def test_a_note_is_its_words_alone() -> None:
+    result = Result("mine", "rope.rotate", "aliasing", "advisory", "float32", "float32", Advisory("shares memory with x"))
+    assert "Advisory(" not in (text := page.text([Report("mine.py", {}, (result,))]))
+    assert "shares memory with x" in text
 
 
 def test_every_control_has_a_name_and_every_drawing_words() -> None:

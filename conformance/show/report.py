@@ -10,17 +10,20 @@ from itertools import groupby
 from conformance.adapt.wording import MANY, times
 from conformance.calls.outcomes import (
     ALONE,
+    Advisory,
     Crashed,
     Errored,
     Exhausted,
     Failed,
     HarnessError,
+    NotJudged,
     Outcome,
     Passed,
     Reason,
     Report,
     Result,
     TimedOut,
+    Unsupported,
     Waived,
     is_fault,
 )
@@ -211,14 +214,14 @@ def message(outcome: Outcome) -> str:
     match outcome:
         case Failed(reason, message):
             return f"{reason.value}: {message}"
-        case Errored(message):
-            return f"an exception: {message}"
-        case Crashed(message):
-            return f"a crash: {message}"
+        case Errored(message) | Crashed(message):
+            return f"{'an exception' if isinstance(outcome, Errored) else 'a crash'}: {message}"
         case TimedOut() | Exhausted():
             return outcome.words()
         case Waived(reason, _, message):
             return f"waived ({reason}): {message}"
+        case Advisory(message) | HarnessError(message) | Unsupported(message) | NotJudged(message):
+            return message
         case _:
             return str(outcome)
 
