@@ -374,7 +374,7 @@ def test_an_array_is_not_taken_for_a_parameter_that_lacks() -> None:
     ("operation", "function", "declared", "got"),
     [
         ("rope.rotate", lambda x, seq_len: (x, seq_len), {"layout": "half"}, "got a function of x, seq_len"),
-        ("alibi.bias", lambda num_heads, seq_len: (num_heads, seq_len), {}, "which call='f(...)' declares, got num_heads, seq_len"),
+        ("alibi.bias", lambda num_heads, seq_len: (num_heads, seq_len), {}, "tokens and cuts what it returns, got num_heads, seq_len"),
         ("alibi.bias", of_lengths, {"slopes": "code"}, "got num_heads, queries, keys"),
     ],
 )

@@ -126,7 +126,8 @@ def test_a_file_that_is_wrong_is_told_in_one_line(tmp_path: Path, source: str, t
     ],
 )
 def test_a_restriction_that_is_wrong_is_told_with_what_there_is(tmp_path: Path, declared: str, told: str) -> None:
-    assert refusal(offering(tmp_path, f"'rope.rotate', {declared}")) == f"rope.rotate{told}"
+    path = offering(tmp_path, f"'rope.rotate', {declared}")
+    assert refusal(path) == f"{path}: rope.rotate{told}"
 
 
 @pytest.mark.parametrize(("declared", "told"), DECLARED.items())
