@@ -370,10 +370,9 @@ def test_the_base_by_which_code_turns_layers_without_rotation_is_told(tmp_path: 
 
 MULTIMODAL: dict[str, Any] = {
     **BASIC,
-    "head_dim": 16,
+    "head_dim": 12,
     "model_type": "qwen3_vl_text",
     "rope_theta": 1e6,
-    "partial_rotary_factor": 0.75,
     "rope_scaling": {"rope_type": "default", "mrope_section": [2, 2, 2], "mrope_interleaved": True},
 }
 ON_AXES = """
