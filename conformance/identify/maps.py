@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance.identify.asking import Refused
 from conformance.identify.turns import LONGEST, Turns
+from conformance.spec.declarations import operations
 
 #: Positions at which the whole map is looked at; fewer where not all are taken.
 PLACES = ((0, 1, 2, 3, 5, 11, 100, 1_000, 10_007, 100_003), (0, 1, 2, 3, 5, 11, 100, 500), (0, 1, 2, 3, 5, 11), (0, 1, 2, 3), (0, 1), (0,))
@@ -14,8 +15,8 @@ TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-7, "bfloat16": 2
 #: Where the first and the second member of a pair are read, and where they are written. Pairings are read off the matrix, not searched by
 #: running operations forward: so code in a layout that no operation declares is told from code that doesn't turn.
 LAYOUTS = ("half", "interleaved", "interleaved_to_half", "half_to_interleaved")
-#: What is known to turn the pairs of a layout with tables of the other.
-KNOWN = {"interleaved": ", as in V-JEPA 2: axial_rope.rotate on one axis, with ladder='tiled'"}
+#: The ladder of what is known to turn neighbouring pairs with tables of halves.
+TILED = "tiled"
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def _mixed(maps: np.ndarray, tolerance: float) -> str | None:
             drift = np.abs(np.linalg.norm(maps, axis=1) - 1).max()
             return (
                 f"pairs are {where}, but the two rows of a pair turn by different angles (lengths off by {drift:.2g}): "
-                f"not a rotation; the cosines and sines are {other}{KNOWN.get(layout, '')}"
+                f"not a rotation; the cosines and sines are {other}{_known(layout)}"
             )
     return None
 
@@ -200,3 +201,10 @@ def _laid(layout: str, width: int) -> tuple[str, np.ndarray, np.ndarray]:
     """Return how tables would be laid out for the other layout, and which of their columns are the same then."""
     half = np.arange(width // 2)
     return ("tiled as halves", half, half + width // 2) if layout == "interleaved" else ("repeated for neighbours", 2 * half, 2 * half + 1)
+
+
+def _known(layout: str) -> str:
+    """Return what is known to turn the pairs of a layout with tables of the other."""
+    ladders = ((name, each.parameters.get("ladder")) for name, each in operations().items() if layout == "interleaved")
+    tiled = next((name for name, ladder in ladders if ladder is not None and TILED in (ladder.choices or ())), "")
+    return f", as in V-JEPA 2: {tiled} on one axis, with ladder={TILED!r}" if tiled else ""
