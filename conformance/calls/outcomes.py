@@ -157,9 +157,7 @@ NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
-UNFIT = re.compile(
-    r"^(TypeError|AttributeError|IndexError):|broadcast|shape|dimension"
-)
+UNFIT = re.compile(r"^(TypeError|AttributeError|IndexError):|broadcast|shape|dimension")
 #: What code raises that is still to be written, where it isn't a library that lacks something, and the file where it does.
 UNWRITTEN = re.compile(r"^NotImplementedError(?!: (?:Could not run|The operator))\b.*\(([^()]+):\d+ in ")
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.

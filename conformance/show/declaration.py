@@ -16,6 +16,7 @@ from conformance.isolate.targets import BUNDLED
 from conformance.mutants import for_operation
 from conformance.show import models
 from conformance.show.terminal import Line
+from conformance.spec.arguments import flat
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import load, of_models
 from refimpl.schemes import SCHEMES
@@ -184,19 +185,10 @@ def _operation(contract: Operation) -> Iterator[Line]:
 
 def special(case: Case) -> tuple[bool, bool, int]:
     """Return how special a case is: bad input most, then fractions that are written out, then long numbers, such as positions far away."""
-    numbers = list(_numbers([given for given in case.arguments.values() if isinstance(given, list | tuple)]))
+    numbers = list(flat([given for given in case.arguments.values() if isinstance(given, list | tuple)]))
     if case.error is not None:
         return True, False, 0
     return False, any(number % 1 for number in numbers), len(f"{max(map(abs, numbers), default=0):.0f}")
-
-
-def _numbers(given: Any) -> Iterator[float]:
-    """Yield every number of nested lists."""
-    if isinstance(given, list | tuple):
-        for each in given:
-            yield from _numbers(each)
-    elif isinstance(given, int | float):
-        yield given
 
 
 def _free(contract: Operation) -> Iterator[str]:

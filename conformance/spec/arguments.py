@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,3 +93,12 @@ def outermost(axes: str, positions: np.ndarray) -> np.ndarray:
 def rows_of_their_own(axes: str, positions: np.ndarray) -> bool:
     """Whether every sequence of a batch has positions of its own."""
     return "batch" in (axis_names(axes, positions.ndim) or ())
+
+
+def flat(nested: object) -> Iterator[int | float]:
+    """Yield every number of nested lists, in order."""
+    if isinstance(nested, list | tuple):
+        for each in nested:
+            yield from flat(each)
+    elif isinstance(nested, int | float):
+        yield nested

@@ -6,7 +6,7 @@ from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.layers import SLIDING, Layer
-from refimpl.configuration.sections import Section, agreed, is_number
+from refimpl.configuration.sections import MOST, Section, agreed, is_number
 
 #: What most code takes where no key gives a base.
 USUAL = 10_000.0
@@ -24,7 +24,7 @@ def base(section: Section, rope: Section | None, layer: Layer, family: Family, n
         return _assumed(layer, family, notes)
     key, value = found
     if not is_number(value) or value <= 1:
-        notes.find("error", "no-base", key, value, "be a finite number above 1")
+        notes.find("error", "no-base", key, value, f"be above 1 and at most {MOST:g}")
         return None
     notes.decide(key, value, f"the base is {value:,.10g}")
     return float(value)

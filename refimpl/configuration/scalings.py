@@ -78,6 +78,8 @@ RULES = {
 #: Rules that are no rope types: other keys say them.
 UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
+#: Between which sizes a number lies that must be positive, in words.
+SIZES = f"from {LEAST:g} to {MOST:g}"
 #: Names of rope types that leave frequencies as they are.
 UNSCALED = frozenset({"default", "mrope"})
 #: Rope types that posenc has no operation for yet, and what they would do.
@@ -303,7 +305,7 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
     for key in ("short_factor", "long_factor"):
         value = rope.get(key)
         if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
-            notes.find("error", "bad-list", rope.name(key), value, "be a list of positive numbers")
+            notes.find("error", "bad-list", rope.name(key), value, f"be a list of numbers {SIZES}")
         elif len(value) != pairs:
             rule = f"have a number for each of the {pairs} pairs"
             notes.find("error", "wrong-length", rope.name(key), Amount(f"{len(value)} numbers"), rule)
@@ -368,7 +370,7 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
         return _scales(scales, notes)
     if given:
         if not is_number(given[0][1]) or given[0][1] <= 0:
-            notes.find("error", "bad-value", *given[0], "be a positive number")
+            notes.find("error", "bad-value", *given[0], f"be a number {SIZES}")
             return None
         notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}: it {REPLACES}")
         return AttentionFactor(given=(given[0][1], given[0][1]))
@@ -391,7 +393,7 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
 
 def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | None:
     if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
-        notes.find("error", "bad-value", scales[0][0], scales[0][1], "be a positive number, and short_mscale and long_mscale both")
+        notes.find("error", "bad-value", scales[0][0], scales[0][1], f"be a number {SIZES}, and short_mscale and long_mscale both")
         return None
     says = f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}: each {REPLACES}"
     notes.decide(*scales[0], says)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from conformance.spec.arguments import flat
 from refimpl.spec import Case, Operation, axis_names, fixed_size
 from tools.generate.errors import GenerationError
 
@@ -50,7 +51,7 @@ def _explicit(operation: Operation, case: Case) -> list[str]:
 
 
 def _given(identity: str, name: str, nested: object, *, whole: bool) -> Filled:
-    shape, values = tuple(_shape(nested)), tuple(_flat(nested))
+    shape, values = tuple(_shape(nested)), tuple(flat(nested))
     if len(values) != math.prod(shape):
         message = f"{identity}: {name} must have rows of one length, got {nested!r}"
         raise GenerationError(message)
@@ -62,14 +63,6 @@ def _shape(nested: object) -> Iterator[int]:
     while isinstance(nested, list | tuple):
         yield len(nested)
         nested = nested[0] if nested else None
-
-
-def _flat(nested: object) -> Iterator[Number]:
-    if isinstance(nested, list | tuple):
-        for item in nested:
-            yield from _flat(item)
-    elif isinstance(nested, int | float):
-        yield nested
 
 
 def _sizes(operation: Operation, given: Mapping[str, Filled]) -> dict[str, int]:
