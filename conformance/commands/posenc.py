@@ -138,7 +138,9 @@ def vectors() -> None:
 
 
 @vectors.command()
-@click.option("--directory", type=Place(file_okay=False), help="The directory of the vectors, if they aren't the bundled ones.")
+@click.option(
+    "--directory", type=Place(exists=True, file_okay=False), help="The directory of the vectors, if they aren't the bundled ones."
+)
 def verify(directory: Path | None) -> None:
     """Compare every file with the manifest and the schema."""
     from conformance.spec.vectors import vectors_directory, verify
