@@ -33,6 +33,8 @@ from conformance.show.summary import convictions
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ROOT / "examples" / "languages"
 PAGE = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+#: How the same answer is told when it came between looking and asking.
+ANOTHER = "a reply must carry the id of its request, got another: "
 ARRAYS = [np.ones((1, 1, 1, 4)), np.array([1])]
 PARAMETERS = {"head_dim": 4, "base": 10_000.0, "layout": "half", "direction": "positive"}
 
@@ -255,7 +257,7 @@ def test_replay_ends_where_a_program_ends_after_each_description(command: Callab
     ("after", "words"),
     [
         ("sys.exit(0)", "the program ended with exit status 0"),
-        ("print(json.dumps(reply), flush=True)", "the program broke the protocol: it sent an answer that nobody asked for"),
+        ("print(json.dumps(reply), flush=True)", f"the program broke the protocol: ({ANOTHER})?it sent an answer that nobody asked for"),
     ],
     ids=["ends", "answers again"],
 )
@@ -270,7 +272,7 @@ def test_what_a_program_does_after_an_answer_is_told_of_that_case_and_the_next_i
 
     told = capsys.readouterr()
     half, late = "rope.rotate/half-layout: error: no", f"rope.rotate/half-layout: after its answer: {words}"
-    assert f"{half} {late} rope.rotate/first-positions: error: no" in " ".join(told.out.split())
+    assert re.search(f"{half} {late} rope.rotate/first-positions: error: no", " ".join(told.out.split()))
     assert "got otherwise for rope.rotate/half-layout" in told.err
 
 
