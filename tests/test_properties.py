@@ -103,7 +103,7 @@ def test_what_is_measured_is_what_the_papers_say(scheme: str, column: str, expec
 
 
 def test_rope_has_every_ideal_property_and_learned_tables_do_not() -> None:
-    (line,) = [line for line in page.text().splitlines() if "These schemes have all of it: " in line]
+    (line,) = [line for line in page.text().splitlines() if "These schemes have all five, " in line]
 
     assert "`rope`" in line
     assert "`learned`" not in line

@@ -74,17 +74,16 @@ second operation is judged rightly, and no process is left.
   says that the same call passes in a fresh worker.
 - Memory that piles up over unlike calls, as tables for every width do, is a note and no failure. A worker that holds more than half
   of what it may is started again, unless the call that came last, or the one that added most, adds each time that it is made again: that is
-  a leak. It goes on to the limit and fails there. A call at which the limit is exceeded is made again in a fresh worker, and judged by that
-  answer if it has room there, again and again.
+  a leak. It goes on to the limit and fails there. A call at which the limit is exceeded is made again in a fresh worker. If it has room
+  there, that answer is judged, however often this happens.
 - `posenc identify` makes its calls beside others that a careless cache takes for them, once after these and once without, each in a fresh
   worker. If answers depend on more than the call, it calls nothing certain and prints no adapter.
 - Workers hash text with a fixed seed. Repeated calls use another seed: a result that changes then depends on hash order.
 - Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
   implementation that left them: no other implementation is called beside them.
-- If a worker can't be started again, that is tried again, twice at most, and the report says so where it then starts. Else it is the
-  outcome of the call that needed it. Earlier results stay. With `--jobs` all is shared
-  among the parts that get a worker, so a target of which one worker can run is served by one. A part that lacked a worker later is judged
-  once more, alone.
+- If a worker can't be started again, the start is tried twice more. If it succeeds then, the report says so. Otherwise the failed start
+  is the outcome of the call that needed the worker. Earlier results stay. With `--jobs` the run is shared among the parts that get a
+  worker, so a target that allows one worker at a time is judged by that one. A part that lost its worker later is judged once more, alone.
 - Some calls are made for the sake of others, and no check judges them: a predicate, a call that a cache may confuse with another, a
   repetition. If one ends its worker or raises once, the report says so. A time-out there that doesn't repeat is not judged.
 - On Linux a worker, or a program, that a signal stops (SIGSTOP) is ended at once, and that is a crash. Elsewhere it is a time-out.

@@ -38,7 +38,7 @@ def shape(trial: Trial) -> Iterator[Sides]:
 
 
 def dtype(trial: Trial) -> Iterator[Sides]:
-    """A result has at least the dtype of the real input; integers are integers."""
+    """A result is at least as wide as the dtype of the real input; a result of integers has an integer dtype."""
     reply = trial.reply(trial.arguments)
     for name in trial.operation.results:
         wrong = _wrong_dtype(trial, name, reply.dtypes.get(name, ""))
@@ -102,7 +102,7 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def batch_independence(trial: Trial) -> Iterator[Sides]:
-    """Each row of a batch (or token, where there is no batch) is what it is alone."""
+    """Each row of a batch (or each token, where there is no batch) has the result that it has alone."""
     axis = _independent_axis(trial)
     if axis is None:
         return

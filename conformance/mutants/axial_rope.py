@@ -244,7 +244,7 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
     ).made_by(Rotary(parts=other_sides(lambda sides: sides[::-1]))),
     Mistake(
         "sides-ignored",
-        does="turns by half patches, whatever the sides of the image",
+        does="takes positions for radians, whatever the sides of the image",
         should="divide by the sides and multiply by 2 pi",
         fix="normalise coordinates to -1 to 1",
         origin="in the style of axial RoPE on whole patches",
@@ -253,14 +253,14 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         "half-turns",
         does="multiplies positions, divided by the side, by pi",
         should="multiply them by 2 pi",
-        fix="use 2 pi; linspace(-1, 1, n) times pi is that for half steps, with the side 2 (n - 1)",
+        fix="multiply by 2 pi; code that multiplies linspace(-1, 1, n) by pi counts half steps, and its sides are 2 (n - 1)",
         origin="in the style of pixel frequencies, whose factor is pi, in the place of DINOv3's",
     ).made_by(Rotary(parts=other_coordinates(lambda positions, sides: np.pi * positions / sides))),
     Mistake(
         "one-step-beyond-the-sides",
         does="divides by one more than the side on every axis",
         should="divide by the side that is given",
-        fix="with the first and the last place at both ends there is one step less than places: divide by n - 1",
+        fix="divide by the side itself; for linspace(-1, 1, n) that is the number of steps, n - 1",
         origin="in the style of centres of patches where linspace(-1, 1, n) is asked for",
     ).made_by(Rotary(parts=other_sides(lambda sides: tuple(side + 1 for side in sides)))),
     Mistake(

@@ -130,7 +130,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
     ).made_by(replace(RIGHT, factor=lambda reach, limit: factor(np.abs(reach), limit))),
     Mistake(
         "rising-only",
-        does="clips w R at 0, as if the ReLU were for it: negative weights do nothing",
+        does="clips w R at 0 instead of the logits: negative weights do nothing",
         should="clip the logits, not the distances",
         fix="apply the ReLU to q k",
         origin=PAPER,

@@ -72,7 +72,7 @@ MISTAKES: tuple[tuple[Mistake, Function], ...] = (
              origin="in the style of powers kept away from 0, where their gradient is infinite"),
      bias(power=lambda rate, apart: (1.0 + apart) ** rate - 1.0)),
     (Mistake("raised-to-a-hundredth", "raises learned numbers below 0.01 to 0.01", "use the numbers that are given",
-             "keep training inside of the domain where it trains, not in the bias", kind="convention",
+             "clamp the learned numbers in training, not where the bias is computed", kind="convention",
              origin=f"{AUTHORS}: eps = 1e-2 in both modules"), bias(each=lambda learned: np.maximum(learned, 0.01))),
     (Mistake("rate-below-two", "keeps r2 of the logarithm at 2 or below", "use every r2 above 0: only an exponent ends at 2",
              "clamp by form", threads=("https://github.com/chijames/KERPLE/issues/3",),

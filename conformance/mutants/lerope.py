@@ -50,7 +50,7 @@ OWN: tuple[tuple[Mistake, Change], ...] = (
     (Mistake("exponents-for-factors", "multiplies by the exponents themselves", POWER, "use exp(alpha)", origin=FACTORS),
      to_the_power(np.asarray)),
     (Mistake("exponents-plus-one", "multiplies by 1 plus the exponent", POWER, "use exp(alpha)",
-             origin="in the style of weights of norms, which are kept as what they differ from 1 by"), to_the_power(lambda a: 1.0 + a)),
+             origin="in the style of norms, whose weights are kept as differences from 1"), to_the_power(lambda a: 1.0 + a)),
     (Mistake("exponents-added", "adds the exponents to the frequencies", POWER, "multiply by exp(alpha), or add alpha to log(inv_freq)",
              origin="in the style of frequencies that are learned as logarithms, where exponents are added"),
      lambda theta, alpha: theta + alpha),

@@ -87,9 +87,9 @@ def by_capacity(parameters: dict[str, Any]) -> dict[str, Any]:
 LENGTH_MISTAKES: tuple[tuple[Mistake, Callable[[dict[str, Any]], dict[str, Any]]], ...] = (
     Mistake(
         "switch-by-capacity",
-        does="chooses the list by the length that is allocated",
+        does="chooses the list by the length that is allocated, not by that of the sequence",
         should="choose by the length of the sequence",
-        fix="compare the current length, or know that the cache stays valid at the price of short prompts",
+        fix="compare the length of the sequence; by the allocated length cached keys stay valid, but short prompts get the long factors",
         threads=("https://github.com/ggml-org/llama.cpp/issues/24823", "https://github.com/vllm-project/vllm/pull/27431"),
         kind="convention",
     ).made_by(by_capacity),

@@ -265,7 +265,7 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
                "keep seconds in float32 where the model is cast", origin="in the style of inputs that are cast with the model"),
        changing(seconds_in(dtype))) for dtype in ("bfloat16", "float16")),
     (Mistake("interval-cut", "cuts tokens per step to an integer before it multiplies by the step", MEASURE, "cut the whole product",
-             origin="in the style of transformers' pull request 48669, one product later"),
+             origin="in the style of transformers' pull request 48669, which cuts the seconds alone"),
      Built(moment=lambda step, tokens, seconds: step * np.floor(tokens * seconds))),
     (Mistake("moment-rounded", "rounds the moment of a step to the nearest integer", MEASURE, "use floor, as a cast to integers does",
              origin="in the style of casts that round"), Built(moment=lambda step, tokens, seconds: np.rint(step * tokens * seconds))),

@@ -129,7 +129,7 @@ STEP_MISTAKES: tuple[tuple[Mistake, Plain], ...] = (
         "always-causal",
         does="hides later keys whatever is asked for",
         should="see every key unless causal",
-        fix="honour causal",
+        fix="hide later keys only where causal is true",
         origin="in the style of decoder attention used in an encoder",
     ).made_by(Plain(see=always)),
 )

@@ -138,7 +138,7 @@ ANGLE_MISTAKES = (
         "sine-and-cosine-swapped",
         does="swaps the cosine and the sine tables",
         should="multiply x by the cosine, and x with its pairs exchanged by the sine",
-        fix="swap the two tables",
+        fix="exchange cosine and sine where they are passed or unpacked",
         threads=("https://github.com/PaddlePaddle/Paddle/pull/70845",),
     ).made_by(Rotary(cosine=np.sin, sine=np.cos)),
 )

@@ -151,7 +151,9 @@ MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
         fix="compare positions, not indices",
         origin=MASK_ORIGIN,
     ).made_by(bottom_right),
-    Mistake("causal-ignored", does="hides nothing", should=BY_POSITION, fix="honour causal", origin=MASK_ORIGIN).made_by(everything),
+    Mistake(
+        "causal-ignored", does="hides nothing", should=BY_POSITION, fix="hide later keys where causal is true", origin=MASK_ORIGIN
+    ).made_by(everything),
     Mistake("causal-strict", does="hides the token itself", should=BY_POSITION, fix="compare with <=, not <", origin=MASK_ORIGIN).made_by(
         strictly_before
     ),

@@ -166,7 +166,7 @@ SELECTIONS: tuple[tuple[Mistake, Choose], ...] = (
 )
 PADDED = Mistake(
     "first-key-for-padding",
-    does="attends to the first key once more for every key that a query lacks",
+    does="fills up the list of a query that sees fewer than top_k keys with the first key, and attends to it again",
     should="attend to every key that is selected once",
     fix="mark padding of a list of keys, and give it the logit minus infinity",
     origin="in the style of lists of keys that are padded with 0",

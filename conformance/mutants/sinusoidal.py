@@ -149,7 +149,7 @@ ENCODE_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
         "scale-forgotten",
         does="forgets the scale",
         should="multiply the encoding by scale",
-        fix="honour scale",
+        fix="multiply the sines and cosines by scale",
         origin="in the style of x-transformers' scaled form without its factor",
     ).made_by(forcing(ENCODE, {"scale": 1.0})),
     Mistake(

@@ -45,7 +45,7 @@ def near_mistakes(near: Near, part: str, edge: str) -> Iterator[tuple[Mistake, N
     """Yield what goes wrong with which keys are near: those in a ``part`` of a sequence, up to its ``edge``."""
     yield Mistake(
         f"{part}-by-index",
-        does=f"counts the {part} in places of the cache",
+        does=f"measures the {part} in slots of the cache instead of positions",
         should="compare positions",
         fix="subtract positions, not indices",
         origin="in the style of masks built from indices while positions are given",

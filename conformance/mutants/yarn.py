@@ -147,7 +147,7 @@ FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
         "high-clamped-at-half",
         does="clamps the upper edge of the band at head_dim / 2 - 1",
         should="clamp it at head_dim - 1",
-        fix="clamp at head_dim - 1, or know that weights were trained otherwise",
+        fix="clamp at head_dim - 1, unless the weights were trained with this",
         threads=("https://github.com/jingyaogong/minimind/issues/602", "https://github.com/keras-team/keras-hub/pull/2981"),
         kind="convention",
     ).made_by(frequencies(band=half_clamped)),

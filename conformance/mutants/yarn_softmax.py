@@ -89,7 +89,7 @@ MISTAKES: tuple[tuple[Mistake, Scale], ...] = (
         growing(lambda factor, given: 0.1 * given * math.log1p(factor) + 1.0)
     ),
     Mistake("scale-share-of-seven", "uses 0.07 m ln s + 1", "use 0.1 m ln s + 1",
-            "use 0.1, or know that the weights were trained otherwise", origin="TeleChat-3").made_by(
+            "use 0.1, unless the weights were trained with 0.07", origin="TeleChat-3").made_by(
         growing(lambda factor, given: 0.07 * given * math.log(factor) + 1.0)
     ),
     Mistake("scale-falls-below-one", "uses the growth for factors below 1 too", "leave it out where nothing is stretched",

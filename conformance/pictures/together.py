@@ -29,7 +29,7 @@ WORDS = ("the", "man", "bites", "the", "dog")
 def weights(figure: "Figure") -> None:
     """Draw the causal attention weights of the same queries and keys under every scheme that has a softmax."""
     figure.set_size_inches(9.6, 6.8)
-    title(figure, "Attention weights of equal tokens under every scheme: every pattern comes from the positions alone")
+    title(figure, "Attention weights of equal tokens under every scheme with a softmax: positions alone make the patterns")
     every = {name: scheme.layer(num_heads=HEADS, head_dim=WIDTH, like=HERE) for name, scheme in SCHEMES.items() if scheme.layer is not None}
     layers = {name: layer for name, layer in every.items() if layer.weigh is None}
     grid = figure.subplots(math.ceil(len(layers) / COLUMNS), COLUMNS, sharex=True, sharey=True)
@@ -38,7 +38,7 @@ def weights(figure: "Figure") -> None:
         powers = np.clip(np.log2(np.maximum(shares, 2.0**-WIDEST)), -WIDEST, WIDEST)
         image = axes.imshow(hide_later_keys(powers), interpolation="nearest", vmin=-WIDEST, vmax=WIDEST)
         axes.set(xticks=range(0, LENGTH, 8), yticks=range(0, LENGTH, 8))
-        label(axes, name.replace("_", "\n", 1), "key", "query")
+        label(axes, name.replace("_", "\n", 1).replace("_", " "), "key", "query")
         axes.label_outer()
     for axes in grid.flat[len(layers) :]:
         axes.remove()

@@ -136,12 +136,12 @@ SCHEME = Scheme(
         ),
         "head_dim": "all channels of one head",
         "base": (
-            "the ratio by which frequencies fall over the channels of one axis, or over the head (rope_theta); where they rise, the last "
-            "one, as the first is 1; a pure number"
+            "the ratio by which frequencies fall over the channels of one axis, or over the head (rope_theta); with a ladder that rises "
+            "from 1, the last frequency; a pure number"
         ),
         "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
-        "ladder": "which frequencies the pairs of an axis have, or their members",
+        "ladder": "which frequencies the pairs of an axis have",
         "sides": (
             "how many positions make one whole turn of a pair with frequency 1, on every axis: angles are 2 pi p / side times the "
             "frequency. Where coordinates of patches' centres run from -1 to 1 and are multiplied by 2 pi, as in DINOv3, it is the number "
@@ -159,22 +159,22 @@ SCHEME = Scheme(
         "order=alternating": "pairs alternate between the axes, laid out over the whole head: MoonViT (Kimi-VL)",
         "layout=interleaved": "pairs (2j, 2j + 1): Llama 4's vision, SAM 2, Flux, CogVideoX, MoonViT",
         "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, Pixtral's, DINOv3",
-        "ladder=own": "those of a head as wide as the axis, so that each axis begins at 1: Qwen2-VL's vision, Gemma 4's, most code",
+        "ladder=own": "frequencies of a head as wide as the axis, so that each axis begins at 1: Qwen2-VL's vision, Gemma 4's, most code",
         "ladder=in_turns": (
-            "those of the whole head, which the axes take in turns, each until it has its pairs: Pixtral's and Mistral 3's vision, where "
-            "the height has every even one and the width every odd one"
+            "frequencies of the whole head, which the axes take in turns, each until it has its pairs: Pixtral's and Mistral 3's vision, "
+            "where the height has the even ones and the width the odd ones"
         ),
         "ladder=linear": (
-            "those that rise from 1 to base by equal steps over the pairs of the axis: pixel frequencies (rotary-embedding-torch, timm "
-            "with linear_bands), of which base is half of max_freq"
+            "frequencies that rise from 1 to base by equal steps over the pairs of the axis: pixel frequencies (rotary-embedding-torch, "
+            "timm with linear_bands), where base is half of max_freq"
         ),
         "ladder=exponential": (
-            "those that rise from 1 to base by one ratio over the pairs of the axis: LTX-Video, timm's pixel frequencies as they are by "
-            "default, of which base is half of max_res"
+            "frequencies that rise from 1 to base by one ratio over the pairs of the axis: LTX-Video, and timm's pixel frequencies by "
+            "default, where base is half of max_res"
         ),
         "ladder=tiled": (
-            "those of own, over the channels of the axis twice in a row, as is right of halves, where neighbours are pairs: either member "
-            "turns by an angle of its own, which is no rotation (V-JEPA 2)"
+            "frequencies as by `own`, but each channel of a neighbouring pair reads its own place in a table made for halves: the two "
+            "members of a pair turn by different angles, which is no rotation (V-JEPA 2)"
         ),
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: no released model with axes is known",
@@ -205,19 +205,20 @@ SCHEME = Scheme(
             "the first two rest, as 3 axes can't share them; the axes alternate."
         ),
         (
-            "EVA-02 divides places by the side of the image and multiplies them by that in pre-training: patch i of n stands at i m / n. "
+            "EVA-02 divides places by the side of the image and multiplies them by the side m in pre-training: patch i of n stands at "
+            "i m / n. "
             "So do layers of SAM 3 that see the whole image, where m is the side of a window, and n the width of the image. "
             "CogVideoX places a crop where it lies in the whole, by linspace without its end. MusicFlamingo multiplies places of windows "
             "and of frames by -2 pi times the time in seconds. All of this is in the positions, which are real then: how they are made "
             "isn't judged here."
         ),
         (
-            "Not judged: RIFLEx, which replaces one frequency of time by 0.9 2 pi / L for a video of L frames, as no ladder has one pair "
-            "of its own; and frequencies of each head's own, as in k-diffusion's HDiT."
+            "Not judged: RIFLEx, which gives one pair of the time axis the frequency 0.9 2 pi / L for a video of L frames (no ladder sets "
+            "a single pair), and k-diffusion's HDiT, in which every head has frequencies of its own."
         ),
         (
-            "On two equal axes the ladders `own` and `in_turns` give the first axis the same frequencies, since every second one of a head "
-            "is one of half a head. So only the second axis, the width, shows which of them code has."
+            "On two equal axes the ladders `own` and `in_turns` give the first axis the same frequencies, since every second frequency of "
+            "a head is a frequency of a head half as wide. So only the second axis, the width, shows which of them code has."
         ),
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "

@@ -70,7 +70,7 @@ SCHEME = Scheme(
         "exponents": "the logarithms of what multiplies the frequencies, fastest pair first, of either sign (alpha in checkpoints)",
     },
     conventions={
-        "layout=interleaved": "pairs (2j, 2j + 1): pairs as Mistral Large 4 reads them, written back in place",
+        "layout=interleaved": "pairs (2j, 2j + 1), written back in place: as Mistral Large 4 reads them, without its change of layout",
         "layout=half": "pairs (j, j + head_dim / 2): transformers' rotate_half; no released model with it is known",
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: Mistral Large 4 in transformers",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): Mistral Large 4 in transformers",

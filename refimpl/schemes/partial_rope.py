@@ -61,12 +61,14 @@ SCHEME = Scheme(
         "outputs": "whether outputs turn back by the positions of their queries, where values turned by those of their keys",
     },
     conventions={
-        "placement=first": "GPT-NeoX, GPT-J, Phi, StableLM, Persimmon, Nemotron, GLM, Qwen3-Next, MiniMax; ggml's `n_dims`, ONNX's "
-        "`rotary_embedding_dim`",
-        "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
+        "placement=first": "the first channels of a head turn: GPT-NeoX, GPT-J, Phi, StableLM, Persimmon, Nemotron, GLM, Qwen3-Next, "
+        "MiniMax; ggml's `n_dims`, ONNX's `rotary_embedding_dim`",
+        "placement=last": "the last channels turn, in heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with "
+        "latent attention",
         "outputs=turned_back": "a sum of `R_(n - m) v_n`, in which only distances count: DeepSeek-V4",
-        "divisor=roots": "code of DeepSeek-V3.2, GLM-5 and DeepSeek-V4; the order of the scores is the same either way",
-        "divisor=one": "DeepSeek-V3.2's paper (eq. 1), and kernels that are handed weights with the roots in them",
+        "divisor=roots": "scores are divided by the roots of head_dim and of the number of heads: code of DeepSeek-V3.2, GLM-5 and "
+        "DeepSeek-V4; the order of the scores is the same either way",
+        "divisor=one": "scores aren't divided: DeepSeek-V3.2's paper (eq. 1), and kernels whose head weights contain the roots already",
         "outputs=kept": "a sum of `R_n v_n`, which turns along with all positions: RoFormer with `rotary_value=True` (the whole head) and "
         "CLVP in transformers",
         "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
@@ -101,8 +103,8 @@ SCHEME = Scheme(
         ),
         (
             "Where scores are computed in 8 bits, queries and keys of an indexer are multiplied by one Hadamard matrix first. It is "
-            "orthogonal, so scores stay as they are. What divides all scores changes no choice of keys either, but it belongs to what "
-            "kernels hand to one another."
+            "orthogonal, so scores stay as they are. A divisor of all scores changes no choice of keys either, but kernels hand the "
+            "scores to one another, so it is a convention."
         ),
         "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
     ),

@@ -200,11 +200,11 @@ SCHEME = Scheme(
     },
     conventions={
         **additive.CONVENTIONS,
-        "layout=interleaved": "sine and cosine of a pair side by side, as in the paper; XLM, DistilBERT, KerasHub",
-        "layout=halves": "all sines, then all cosines; tensor2tensor, fairseq, M2M100, Whisper, Marian, RoFormer, Transformer-XL, MAE",
-        "layout=halves_cosine_first": "all cosines, then all sines; MusicGen, and diffusers with `flip_sin_to_cos`",
-        "spacing=paper": "exponents `2 i / dim`, so that the slowest frequency is above `1 / base`; the paper, Marian, XLM, RoFormer, MAE",
-        "spacing=endpoint": "exponents `i / (dim / 2 - 1)`, so that the slowest frequency is exactly `1 / base`; tensor2tensor, fairseq, "
+        "layout=interleaved": "sine and cosine of a pair side by side: the paper, XLM, DistilBERT, KerasHub",
+        "layout=halves": "all sines, then all cosines: tensor2tensor, fairseq, M2M100, Whisper, Marian, RoFormer, Transformer-XL, MAE",
+        "layout=halves_cosine_first": "all cosines, then all sines: MusicGen, and diffusers with `flip_sin_to_cos`",
+        "spacing=paper": "exponents `2 i / dim`, so that the slowest frequency is above `1 / base`: the paper, Marian, XLM, RoFormer, MAE",
+        "spacing=endpoint": "exponents `i / (dim / 2 - 1)`, so that the slowest frequency is exactly `1 / base`: tensor2tensor, fairseq, "
         "M2M100, XGLM, Speech2Text, Whisper, MusicGen",
         "odd=error": "refused, as the paper has no such case",
         "odd=zero_column": "one column of zeros at the end; tensor2tensor, fairseq, M2M100, MusicGen",

@@ -149,8 +149,9 @@ SCHEME = Scheme(
         "layout=interleaved_to_half": "reads adjacent channels, writes halves: transformers' DeepSeek-V3 (apply_rotary_pos_emb_interleave)",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
         "direction=negative": "clockwise: nanochat's helper in transformers, which takes rope_type 'yarn' too",
-        "slope=0.1": "the paper, and nearly all code",
-        "slope=0.07": "TeleChat3, whose rope_type is 'telechat3-yarn' (https://github.com/vllm-project/vllm/pull/33774)",
+        "slope=0.1": "the attention factor is 0.1 ln(factor) + 1: the paper, and nearly all code",
+        "slope=0.07": "the attention factor is 0.07 ln(factor) + 1: TeleChat3, whose rope_type is 'telechat3-yarn' "
+        "(https://github.com/vllm-project/vllm/pull/33774)",
     },
     notes=(
         (

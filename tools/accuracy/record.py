@@ -16,12 +16,12 @@ WRONG = (Answer.MISNAMED, Answer.ALSO)
 HEAD = """\
 # How often the right mistake is named
 
-Every known mistake is put to the harness under a hidden name, as a function like any user's. It is judged by the vectors in process, and
-by the laws if no vector convicts it and it declares nothing. Then the diagnosis gets its answers to all vectors; where these leave open
-which mistake it is, also those to drawn calls, as in a run. Each is tried in float64, float32, float16 and bfloat16 without a
-declaration, and in float32 under every choice of conventions (layout, direction, form, spacing, sign and so on) that a vector asks for;
-what conforms to a declaration is no mistake under it and isn't counted. Whether anything is said of code that is right is measured with
-the bundled adapters, under 50 seeds each (`make seeds`, [measurements](measurements.md)).
+Every known mistake is put to the harness under a hidden name, as a user's function is. The vectors judge it in process. So do the laws,
+if no vector convicts it and it declares nothing. Then the diagnosis gets its answers to all vectors. If these leave open which mistake it
+is, the diagnosis also gets its answers to drawn calls, as in a run. Each mistake is tried in float64, float32, float16 and bfloat16
+without a declaration, and in float32 under every choice of conventions (layout, direction, form, spacing, sign and so on) that a vector
+asks for. What conforms to a declaration is no mistake under it and isn't counted. Whether right code is called wrong is measured with the
+bundled adapters, under 50 seeds each (`make seeds`, [measurements](measurements.md)).
 
 A mistake that every scheme of a form can have, or everything that takes positions, is *inherited*. One that
 only one scheme can have is its *own*.
@@ -30,14 +30,14 @@ only one scheme can have is its *own*.
 |---|---|
 | trials | what was put to the harness |
 | caught | what a vector or a law convicts (laws are asked where nothing is declared and no vector convicts) |
-| shown | what a vector shows: an element is wrong by more than ten allowances, or the shape is; nothing else can be named |
-| first | the hidden mistake is named first, or one that no vector asked can tell from it, and the hidden one is said to fit as well |
-| three | it is among the first three that are said to fit |
-| more | it is said to fit, further down |
-| none | nothing is named: what is known of the numbers is described instead |
-| also | it isn't among what is said to fit, which is more than one |
-| wrong | something else is named alone |
-| right | first, of what is shown |
+| shown | what a vector shows clearly: an element is wrong by more than ten allowances, or the shape is wrong; only these can be named |
+| first | the hidden mistake is named first; or it is said to fit as well as the first one, and no vector asked tells the two apart |
+| three | the hidden mistake is among the first three that are said to fit |
+| more | the hidden mistake is said to fit, further down |
+| none | no mistake is named; the numbers are described instead |
+| also | several mistakes are said to fit, and the hidden one isn't among them |
+| wrong | one mistake is named, and it isn't the hidden one |
+| right | *first* as a share of *shown* |
 """
 BETWEEN = """\
 ## Mistakes between calls

@@ -17,14 +17,19 @@ OPENING = """This page lists what goes wrong in implementations of positional en
 Transformer-XL and others. Each mistake is a program that fails golden cases or a law. Of {every} mistakes, {own} were reported for
 public code of the same scheme, and {lent} only for code of another scheme; the reports are linked. The others say where they come from.
 `posenc check YOURS` compares your implementation with all of them, and names the one that it makes."""
-BY_SYMPTOM = "What you see, and what it may be, likeliest first."
+BY_SYMPTOM = """Each heading is what you see; below it stands what it may be, likeliest first. A name such as `layout=half` is a
+convention: it is wrong only where your weights, or your adapter's declaration, have another one."""
 BY_SCHEME = "*Inherited* mistakes are those of every similar scheme (such as all rotations), or of everything that takes positions."
-REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
+REPORTS = "All public reports behind these pages, each in a sentence."
 LINKED = 3
-REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If an operation can show the mistake,
-a mutant repeats it: a program that makes this mistake. If it is about a configuration, `posenc explain` names what is wrong in
-a configuration of its kind. If it took right code for wrong, a test has such code pass. If code is wrong only where its framework
-does something around it, a module of a test is. The other reports wait for a scheme, or concern what no operation computes."""
+REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words, sorted by what repeats them here:
+
+- If an operation can show the mistake, a mutant repeats it: a program that makes this mistake.
+- If the report is about a configuration, `posenc explain` names what is wrong in such a configuration.
+- If the report took right code for wrong, a test judges such code, which passes.
+- Some code is wrong only under what a framework does around it, such as building a model on the meta device. A test has a module
+  that is wrong in this way.
+- The other reports wait for a scheme that isn't here yet, or concern what no operation computes."""
 
 
 def index(reports: str = f"{FOLDER}/reports.md") -> str:
@@ -86,8 +91,8 @@ def _line(group: Sequence[Mistake]) -> str:
 
 def _said(mistake: Mistake) -> str:
     """Return what a mistake does, or what a convention is without who uses it."""
-    convention = SCHEMES[mistake.scheme].conventions.get(mistake.slug, "")
-    return escaped(convention.partition(":")[0].rstrip(".") if convention else "; or ".join(mistake.does))
+    convention = SCHEMES[mistake.scheme].conventions.get(mistake.slug, "").partition(":")[0].rstrip(".")
+    return escaped(convention[:1].lower() + convention[1:] if convention else "; or ".join(mistake.does))
 
 
 def by_topic() -> Iterator[str]:

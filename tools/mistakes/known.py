@@ -34,6 +34,11 @@ class Mistake(Told):
         return all(isinstance(each, Mutant) and each.inherited for each in self.shown)
 
     @property
+    def forced(self) -> bool:
+        """Whether it is a choice of a parameter, which an adapter can declare."""
+        return isinstance(self.first, Mutant) and bool(self.first.forces)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return ``scheme/slug`` for every slug that it has."""
         return tuple(dict.fromkeys(f"{self.scheme}/{slug(each.name)}" for each in self.shown))

@@ -12,7 +12,11 @@ from tools.pages.thread import met
 NOTICE = "<!-- Written by `make mistakes` from the mutants and the catalogue; edit those. -->"
 OPENING = """Every mistake below is a program. `posenc check YOURS`, where `YOURS` is your adapter, finds code that behaves like it, and
 names the mistake if the values show which one it is. The commands below run a case or a law that shows it. A case outside of what
-your adapter declares isn't run: then use `--operation` in place of `--case`, which runs all cases inside."""
+your adapter declares isn't run: then use `--operation` in place of `--case`, which runs all cases inside.
+
+A heading such as `layout=half` is a convention: right code has it where weights were trained so, and it is a mistake only where your
+adapter declares another one, or none. *Met by* links public reports. *From* says what a mistake without a report is modelled on."""
+UNDECLARED = """A convention of released code that no parameter declares; [a file of known deviations](../deviations.md) accepts it."""
 SHOWN = 3
 #: What people call a scheme, where its name in the table is another.
 CALLED = {
@@ -87,7 +91,8 @@ def described(scheme: Scheme, mistake: Mistake) -> str:
 def _what(scheme: Scheme, mistake: Mistake) -> str:
     if mistake.kind == "convention":
         said = scheme.conventions.get(mistake.slug, "")
-        return f"A convention, right where it is declared. {sentence(escaped(said or mistake.first.does))}"
+        kind = "A convention, right where it is declared." if mistake.forced else UNDECLARED
+        return f"{kind} {sentence(escaped(said)) if said else f'It {escaped(mistake.first.does)}.'}"
     return f"It {_each(mistake.does)}. It should {_each(each.should for each in mistake.shown)}."
 
 

@@ -19,15 +19,15 @@ vectors and laws at level core. Functions of `refimpl.arrays` and `refimpl.spec`
 together. `add`, `weights`, `attend` and `attend_selected` get only mutants of what they add themselves: if another operation of the
 scheme runs the function, such as a bias or a rotation, its mutants are put to that operation alone.
 
-- **no mistake**: it gives no result for any vector (nobody could ship it), or what it rounds is not a number, or a whole number that
-  float32 holds.
+- **no mistake**: it gives no result for any vector (nobody could ship it), or its rounding changes nothing: the value is no number, or a
+  whole number that float32 holds.
 - **equivalent**: it changes no result that the specification judges; the proof, in words, is below and in `tools/mutation/equivalent.yaml`.
-- **unseen**: a mistake that no input which could be stored shows, with the reason.
-- **by vectors**, **by laws**: convicted by a golden vector; by a law alone, drawn as at level core with seed 0.
+- **unseen**: a mistake that shows for no input that a vector could store; the reason is below.
+- **by vectors**: convicted by a golden vector. **by laws**: convicted by a law alone, drawn as at level core with seed 0.
 - **without laws**, **with laws**: convicted mutants as percent of the mistakes, which are the mutants without the first two groups. Laws
   are tried only on mutants that survive the vectors and aren't explained.
 - Values are judged at profile float64. Roundings to a half format are judged as an implementation that promises float32.
-- Bad-input vectors compare the text of the error, so changes of that text are mistakes too, a kind of their own below.
+- Bad-input vectors compare the text of the error, so a changed text is a mistake too (kind *text of errors*).
 - Defaults in the signature of an operation are its declaration and are not changed: vectors give every parameter.
 """
 

@@ -17,11 +17,12 @@ from tools.narrow.judging import FURTHER, Judged, Outcome
 HEAD = """\
 # Known mistakes under narrow declarations
 
-Code that declares little could pass because no call was drawn that shows its mistake. For every operation, thirty declarations
-are drawn: one to four parameters at one value each, what the code takes of positions (from zero, consecutive, queries at the end, one row
-for the batch, no negative ones, none over 2,047), and one dtype. Every known mistake of the operation stands in for code that declares
-this, its float64 result rounded once, and is judged by drawn golden cases as at level core: those of the run, those that are further looked
-for, and the smallest large call. Stored vectors, laws and the other large calls, which a run has besides, are left out.
+Code that declares little could pass because no call was drawn that shows its mistake. This page measures how often that happens. For
+every operation, thirty declarations are drawn. Each has one dtype, one to four parameters at one value each, and a choice of the positions
+that the code takes (from zero, consecutive, queries at the end, one row for the batch, no negative ones, none over 2,047). Every known
+mistake of the operation stands in for code with this declaration; its float64 result is rounded once. It is judged by drawn golden cases
+as at level core: those that every run draws, those that are drawn to show a mistake that is left, and the smallest large call. A run also
+has stored vectors, laws and the other large calls; these are left out.
 
 | column | what it counts |
 |---|---|

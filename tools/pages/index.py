@@ -15,10 +15,11 @@ conventions and who uses them, laws, known mistakes with public reports, and cas
 that concerns another scheme names that scheme. `posenc list` and `posenc show NAME` print the same on a terminal.
 The [glossary](../glossary.md) explains the words, [properties](../properties.md) compares the schemes by measurement, and
 [founding](../founding.md) answers every claim of the lecture notes that the schemes were collected from."""
-PICTURED = """The picture shows one head with the same queries and keys under every scheme. All tokens are equal, and learned numbers are
-made up. The logits of relative schemes are constant along diagonals. Those of schemes that are added to the input are not.
+PICTURED = """The picture shows one head with the same queries and keys under every scheme but RetNet, which has no softmax. All tokens are
+equal, and learned numbers are made up. The logits of relative schemes are constant along diagonals. Those of schemes that are added to
+the input are not.
 
-![Attention weights of the same queries and keys under every scheme](pictures/weights.png)"""
+![Attention weights of the same queries and keys under every scheme with a softmax](pictures/weights.png)"""
 UNIVERSALLY = "These hold for every operation of every scheme, in addition to the laws on its page."
 
 

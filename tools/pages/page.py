@@ -13,7 +13,10 @@ from tools.pages.thread import met
 
 NOTICE = "<!-- Written by `make pages` from the declarations; edit those. -->"
 REFUSED = "Bad input, with the error message of the reference. If an implementation accepts it, the report says so; that is no failure."
-MISTAKES = "Each mistake is a program that fails a vector or a law. `posenc check` names it if an implementation gives the same values."
+MISTAKES = """Each mistake is a program that fails a vector or a law. `posenc check` names it if an implementation gives the same values.
+The last column links public reports of it. *In the style of* says what an unreported mistake is modelled on; *ours* marks a number or
+an idea of this project."""
+CASES = "Each case is a call with a known result. Code that makes the mistake in the last column fails it."
 PRECISION = "These are right in real arithmetic, but too coarse: their error exceeds what the implementation's profile allows."
 
 
@@ -56,7 +59,7 @@ def _anchor(name: str) -> str:
 def described(scheme: Scheme, contract: Operation) -> str:
     """Return an operation: its equation, arguments and results."""
     vectors = link("vectors", f"../../vectors/{contract.name}.yaml")
-    return joined(f"## `{contract.name}`", _docstring(contract), arguments(scheme, contract), f"Golden numbers: {vectors}.")
+    return joined(f"## `{contract.name}`", _docstring(contract), arguments(scheme, contract), f"Golden values: {vectors}.")
 
 
 def _docstring(contract: Operation) -> str:
@@ -93,7 +96,7 @@ def _axes(axes: str, *, integer: bool) -> str:
 
 def conventions(scheme: Scheme) -> str:
     """Return what correct code may choose, and who chose it."""
-    rows = ((code(choice), escaped(scheme.conventions.get(choice, ""))) for choice in [*choices_of(scheme), *_other(scheme)])
+    rows = ((code(choice), sentence(escaped(scheme.conventions.get(choice, "")))) for choice in [*choices_of(scheme), *_other(scheme)])
     return table(("choice", "what it is, and who uses it"), rows)
 
 
@@ -167,7 +170,7 @@ def cases(scheme: Scheme) -> tuple[str, ...]:
     good, bad = [case for case in every if case.error is None], [case for case in every if case.error is not None]
     refused = table(("case", "operations", "error"), ((*_case(group), escaped(group[0].error or "")) for group in _alike(bad)))
     exposed = table(("case", "operations", "exposes"), ((*_case(group), escaped(group[0].exposes)) for group in _alike(good)))
-    return exposed, REFUSED if refused else "", refused
+    return CASES if exposed else "", exposed, REFUSED if refused else "", refused
 
 
 def _alike(every: Iterable[Case]) -> list[list[Case]]:

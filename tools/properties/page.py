@@ -95,14 +95,13 @@ IDEAL = (
     Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
     Column(
         "unique per position",
-        f"how many of {measures.LENGTH} positions change the same key in different ways. Schemes that add or rotate change the key itself; "
-        "for others, its logits (and value) for queries in the middle are compared. Rounded to 1e-9.",
+        f"how many of {measures.LENGTH} positions have different codes, rounded to 1e-9.",
         unique,
     ),
     Column(
         "linear relation",
         f"whether one affine map takes every code to the next. It is fitted by least squares on {measures.LENGTH // 2} positions chosen at "
-        "random, and must give all other codes to 1e-6.",
+        "random, and must give all other codes to 1e-6. *No codes* means that all positions have the same one.",
         linear,
     ),
     Column(
@@ -192,17 +191,22 @@ def text() -> str:
 def _lines(measured: list[Subject]) -> Iterator[str]:
     yield "# Properties of every scheme, measured"
     yield ""
-    yield "`make pages` writes this page (`python -m tools.properties`). Each cell is measured on the reference,"
-    yield f"through the scheme's layer, with {measures.HEADS} heads of {measures.WIDTH} channels unless a column says otherwise."
+    yield "`make pages` writes this page (`python -m tools.properties`). Each cell is measured on the reference in attention (each scheme's"
+    yield f"`layer`, see `refimpl/attention.py`), with {measures.HEADS} heads of {measures.WIDTH} channels unless a column says otherwise."
+    yield "The *code* of a position is what the scheme makes of one and the same key there: the key itself, if the scheme adds to it or"
+    yield "turns it; otherwise its logits, and its value, as queries in the middle see them."
+    yield "The schemes were collected from lecture notes; the page ends with what these say of the properties, and where they are wrong."
     for title, columns in TABLES:
         yield from ("", f"## {title}", "")
         yield from _table(columns, measured)
         yield ""
         yield from (f"- **{column.name}**: {column.how}" for column in columns if column.how)
     yield from ("", "## What the lecture notes say of these properties", "")
-    yield f"*RoPE has all of the first table.* {_ideal(measured)}"
+    yield "*RoPE has all five properties of an ideal encoding.*"
+    yield ""
+    yield _ideal(measured)
     yield from ("", "## Where the lecture notes are wrong", "")
-    yield "The schemes were collected from lecture notes. Their claims are in italics; the numbers are measured when this page is written."
+    yield "Claims of the notes are in italics. The numbers are measured when this page is written."
     for correction in corrections():
         yield from _corrected(correction)
 
@@ -212,7 +216,8 @@ def _ideal(measured: list[Subject]) -> str:
     every = [subject for subject in measured if all(column.cell(subject) == "yes" for column in IDEAL[1:])]
     names = ", ".join(f"`{subject.scheme.name}`" for subject in every)
     also = ", ".join(f"`{subject.scheme.name}`" for subject in every if measures.relative(subject.layer) and cache(subject) == "yes")
-    return f"These schemes have all of it: {names}. These are also relative only and keep a cache valid: {also}."
+    told = f"These schemes have all five, as the first table measures them: {names}."
+    return f"{told} Of these, {also} are also relative only and keep a cache valid."
 
 
 def _table(columns: tuple[Column, ...], measured: list[Subject]) -> Iterator[str]:
