@@ -480,7 +480,7 @@ def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
     status = cli.main(["explain", written(tmp_path, learned)])
 
     assert status == 0
-    assert "turns     nothing\n  assumed   model_type: these layers don't turn in this model type" in capsys.readouterr().out
+    assert "turns     no channel\n  assumed   model_type: these layers don't turn in this model type" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def of_kind(kind: Kind, length: int | None, like: Array) -> Iterator[Line]:
     elif any(finding.level == "error" for finding in kind.findings):
         yield "bad", "  turns     can't be said: see the errors"
     else:
-        yield "", "  turns     nothing"
+        yield "", "  turns     no channel"
     if kind.temperature is not None:
         yield "", f"  queries   times {call(kind.temperature.operation, kind.temperature.parameters)}"
     for decision in kind.decisions:
