@@ -89,7 +89,9 @@ def test_the_message_says_how_many_where_and_how_bad() -> None:
 
     outcome = compare(vector(X, everywhere(0.125)), reply(got), "float32", "float32").outcome
 
-    assert outcome == Failed(Reason.VALUE, "2 of 4 differ; worst at (0, 0, 1, 0): 0.75, expected 0.25, off by 0.5, 4 times the allowed error")
+    assert outcome == Failed(
+        Reason.VALUE, "2 of 4 differ; worst at (0, 0, 1, 0): 0.75, expected 0.25, off by 0.5, 4 times the allowed error"
+    )
 
 
 def test_the_strongest_profile_is_the_first_that_holds() -> None:

@@ -23,7 +23,7 @@ SECONDS = 10.0
 @click.command(name="identify")
 @click.argument("target", metavar="TARGET[:FUNCTION]")
 @click.option("--call", metavar="FORM", help="How to call it, such as 'f(x, positions)' or 'f(q, k, position_ids=positions)'.")
-@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting to call it with, such as base=500000; may be repeated.")
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting for its calls, such as base=500000; may be repeated.")
 @click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; by default what its module imports.")
 @click.option("--only", metavar="LABEL", help="Of an adapter, identify only implementations with this label.")
 @click.option("--no-check", is_flag=True, help="Don't try the adapter that is printed.")
