@@ -74,7 +74,7 @@ WORDS: dict[str, Callable[[Any], str]] = {
     "operation": "computed {}(".format,
     "first": "turns channels {} to ".format,
     "base": "base {:,.10g} ".format,
-    "attention_factor": "attention factor {:.10g}".format,
+    "attention_factor": "cosine and sine times {:.10g} (attention factor)".format,
     "softmax": "which is {:.6g} / sqrt(".format,
     "sections": lambda sections: f"{', '.join(map(str, sections[:-1]))} and {sections[-1]} pairs follow the axes",
     "layout": {
