@@ -74,7 +74,7 @@ WORDS: dict[str, Callable[[Any], str]] = {
     "operation": "computed {}(".format,
     "first": "turns channels {} to ".format,
     "base": "base {:,.10g} ".format,
-    "attention_factor": "attention factor {:.10g}".format,
+    "attention_factor": "cosine and sine times {:.10g} (attention factor)".format,
     "softmax": "which is {:.6g} / sqrt(".format,
     "sections": lambda sections: f"{', '.join(map(str, sections[:-1]))} and {sections[-1]} pairs follow the axes",
     "layout": {
@@ -480,7 +480,7 @@ def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
     status = cli.main(["explain", written(tmp_path, learned)])
 
     assert status == 0
-    assert "turns     nothing\n  assumed   model_type: these layers don't turn in this model type" in capsys.readouterr().out
+    assert "turns     no channel\n  assumed   model_type: these layers don't turn in this model type" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

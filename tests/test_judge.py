@@ -89,7 +89,9 @@ def test_the_message_says_how_many_where_and_how_bad() -> None:
 
     outcome = compare(vector(X, everywhere(0.125)), reply(got), "float32", "float32").outcome
 
-    assert outcome == Failed(Reason.VALUE, "2 of 4 differ; worst at (0, 0, 1, 0): 0.75, expected 0.25, off by 0.5, 4 times the allowed")
+    assert outcome == Failed(
+        Reason.VALUE, "2 of 4 differ; worst at (0, 0, 1, 0): 0.75, expected 0.25, off by 0.5, 4 times the allowed error"
+    )
 
 
 def test_the_strongest_profile_is_the_first_that_holds() -> None:
@@ -359,7 +361,7 @@ def test_the_message_says_where_wrong_elements_begin(where: Any, told: str) -> N
     got = np.zeros(ROOM)
     got[where] = 1.0
 
-    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed; of those compared, wrong {told}")
+    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed error; of those compared, wrong {told}")
 
 
 def test_the_message_says_how_far_samples_are_right() -> None:
@@ -382,7 +384,7 @@ def test_a_position_is_told_where_no_axis_begins() -> None:
 def test_scattered_mistakes_begin_nowhere() -> None:
     got = (np.random.default_rng(0).random(ROOM) < 0.2) * 1.0
 
-    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(" times the allowed")
+    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(" times the allowed error")
 
 
 def test_elements_of_one_row_are_free_by_a_constant_where_they_are_sampled_too() -> None:

@@ -85,7 +85,7 @@ def test_a_law_that_makes_no_call_passes_no_example(law: Checker, examples: int)
     [
         (np.nan, 1.0, "nan on one side, 1 on the other at (0,) of result, which must be finite"),
         (1.0, np.inf, "1 on one side, inf on the other at (0,) of result, which must be finite"),
-        (2.0, 1.0, "2 on one side, 1 on the other at (0,) of result, off by 1, 4 times the allowed"),
+        (2.0, 1.0, "2 on one side, 1 on the other at (0,) of result, off by 1, 4 times the allowed error"),
     ],
 )
 def test_a_side_that_is_not_finite_is_told_in_words(left: float, right: float, words: str) -> None:

@@ -42,6 +42,7 @@ RUN = {
     ("docs/declarations.md", "@adapter.implements("): DECLARED,
     ("docs/declarations.md", '@adapter.implements("alibi.bias", slopes="code", form="row", max_bias=8.0, positions="from_zero")'): DECLARED,
     ("docs/founding.md", ">>> import numpy as np"): "test_founding.py::test_the_examples_of_the_page_run",
+    ("docs/identify.md", "# my_model.py"): f"{HERE}test_a_function_is_identified_as_the_page_shows",
     ("docs/identify.md", "$ posenc identify my_model.py:apply_rope"): f"{HERE}test_a_function_is_identified_as_the_page_shows",
     ("docs/precision.md", "$ posenc precision transformers --operation rope.rotate"): f"{HERE}test_precision_is_told_as_the_page_shows",
     ("docs/pytest.md", "import numpy as np"): f"{HERE}test_the_tests_that_the_page_shows_pass",
@@ -57,21 +58,7 @@ RUN = {
     ("docs/tutorial.md", "$ posenc check my_kernel.py my_decoder.py my_bias.py --level smoke --seed 1"): TUTORIAL_COMMAND,
     ("vectors/README.md", "from pathlib import Path"): "test_vectors_readme.py::test_the_kernel_shown_is_right",
 }
-#: Functions on positions that the pages call: of NumPy's arrays, and of torch's.
-YARN = """
-import numpy as np
-
-
-def apply_rope(x, positions):
-    width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
-    low, high = (width * np.log(4096 / (2 * np.pi * turns)) / (2 * np.log(1e4)) for turns in (32, 1))
-    ramp = np.clip((pair - np.floor(low)) / (np.ceil(high) - np.floor(low)), 0, 1)
-    plain = 1e4 ** (-2 * pair / width)
-    angles = positions[:, None] * (plain * (1 - ramp) + plain / 8 * ramp)
-    cos, sin = ((0.1 * np.log(8) + 1) * function(angles) for function in (np.cos, np.sin))
-    first, second = np.split(x, 2, axis=-1)
-    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
-"""
+#: The function of torch's arrays that the page on pytest tests.
 ROPE = """
 import torch
 
@@ -177,7 +164,7 @@ def test_configurations_are_counted(page: str, sentence: str, file: str) -> None
 
 
 def test_a_function_is_identified_as_the_page_shows(tmp_path: Path) -> None:
-    (tmp_path / "my_model.py").write_text(YARN)
+    (tmp_path / "my_model.py").write_text(block("docs/identify.md", "# my_model.py"))
 
     assert missing(tmp_path, block("docs/identify.md", "$ posenc identify my_model.py:apply_rope")) == []
 

@@ -65,7 +65,7 @@ def test_a_wrong_implementation_fails_and_the_test_names_the_mistake(tmp_path: P
     assert done.returncode == 1
     assert "1 failed" in done.stdout
     assert "wrong value: " in done.stdout
-    assert "times the allowed" in done.stdout
+    assert "times the allowed error" in done.stdout
     assert "mistake   rope.rotate/repeated-tables-half-rotation" in done.stdout
     assert "https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6" in done.stdout
     assert "session.call(" in done.stdout

@@ -104,7 +104,7 @@ def test_precision_tells_the_cases_whose_error_has_no_size() -> None:
     told = "not finite, or of another shape, in 1 of its cases"
 
     assert f"mine: float32 meets no profile, worst 0.50; to 9; {told}" in screen(right(ratio=0.5), result(NAN))
-    assert f"200 times the allowed; wrong from position 3; {told}" in screen(wrong(errors_by_position=((3, 200.0),)), result(SHAPE))
+    assert f"200 times the allowed error; wrong from position 3; {told}" in screen(wrong(errors_by_position=((3, 200.0),)), result(SHAPE))
     assert told not in screen(wrong(), right(ratio=0.5))
 
 
@@ -138,7 +138,7 @@ def test_an_endless_multiple_of_nothing_is_not_told() -> None:
 def test_what_is_wrong_without_positions_meets_no_profile_and_is_told_apart_from_right_code() -> None:
     shown = screen(wrong(), right(implementation="other"))
 
-    assert "rope.rotate float32 0.40; to 9 rope.rotate mine: float32 meets no profile, 200 times the allowed" in shown
+    assert "rope.rotate float32 0.40; to 9 rope.rotate mine: float32 meets no profile, 200 times the allowed error" in shown
 
 
 @pytest.mark.parametrize("reason", [Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED])
@@ -605,7 +605,7 @@ def test_what_is_right_and_what_is_wrong_are_told_apart() -> None:
     shown = screen(right(errors_by_position=((9, 0.4),)), right(dtype="float16", profile="float16-model", profile_met="float16-table"), bad)
 
     assert "rope.rotate float32 0.40, float16 0.40 (float16-table); to 9" in shown
-    assert "rope.rotate falcon: float32 meets no profile, 200 times the allowed; wrong from position 2,049" in shown
+    assert "rope.rotate falcon: float32 meets no profile, 200 times the allowed error; wrong from position 2,049" in shown
 
 
 def test_a_law_that_was_not_judged_is_named() -> None:

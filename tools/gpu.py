@@ -157,7 +157,7 @@ def report(backend: Backend) -> bool:
     for dtype in DTYPES:
         ratios = [(comparison.ratio or 0.0, comparison.vector) for comparison in found if comparison.dtype == dtype]
         worst, where = max(ratios)
-        print(f"  {dtype}: {len(ratios)} vectors, worst error {worst:.2f} times the allowed at {where}")
+        print(f"  {dtype}: {len(ratios)} vectors, worst error {worst:.2f} times the allowed error at {where}")
     for comparison in wrong:
         print(f"  wrong: {comparison.vector} at {comparison.dtype}: {comparison.problem}")
     return bool(wrong) or not found

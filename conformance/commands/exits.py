@@ -19,16 +19,16 @@ EXITS: Mapping[str, Mapping[Status, str]] = {
         Status.NOT_JUDGED: "not enough evidence for a verdict",
     },
     "identify": {
-        Status.CONFORMS: "every function is an operation that posenc knows and, as far as was tried, answers every call the same each time",
-        Status.DIFFERS: "one is not, or the time of --seconds was over first, an adapter declares it to be something else, or the check "
-        "of the printed adapter finds it wrong",
+        Status.CONFORMS: "every function is an operation that posenc knows, and gave the same answer whenever a call was repeated",
+        Status.DIFFERS: "a function is none, or not found to be one within --seconds, or gave other answers, or an adapter declares it "
+        "to be something else, or the check of the printed adapter finds it wrong",
         Status.WRONG_USAGE: "wrong usage, or a function that refuses every call",
     },
     "explain": {
-        Status.CONFORMS: "all is said",
+        Status.CONFORMS: "explained, and nothing is wrong",
         Status.DIFFERS: "the configuration has errors or warnings",
         Status.WRONG_USAGE: "wrong usage, or the configuration can't be read",
-        Status.NOT_JUDGED: "it has what posenc has no operation for",
+        Status.NOT_JUDGED: "posenc has no operation for a part of it",
     },
     "precision": {Status.CONFORMS: "measured, however large the error is"},
     "compare": {Status.CONFORMS: "measured"},
@@ -43,7 +43,7 @@ EXITS: Mapping[str, Mapping[Status, str]] = {
     },
     "vectors export": {Status.CONFORMS: "written"},
     "report render": {Status.CONFORMS: "shown or written, whatever its verdict is"},
-    "report diff": {Status.CONFORMS: "nothing got worse", Status.DIFFERS: "something did"},
+    "report diff": {Status.CONFORMS: "nothing got worse", Status.DIFFERS: "something got worse"},
     "protocol replay": {
         Status.CONFORMS: "every request was answered, rightly or not",
         Status.WRONG_USAGE: "wrong usage, or a request without one answer",

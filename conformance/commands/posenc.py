@@ -121,7 +121,7 @@ def doctor(context: click.Context) -> None:
 
 @posenc.command()
 @click.argument("name")
-@click.option("--operation", help="The operation that it offers; by default the first that turns features.")
+@click.option("--operation", help="The operation that it offers; by default the first that turns vectors to their positions.")
 @click.option("--framework", default="numpy", show_default=True, help="The library whose arrays it takes.")
 def init(name: str, operation: str | None, framework: str) -> None:
     """Write NAME.py, an adapter to fill in."""
@@ -142,7 +142,7 @@ def vectors() -> None:
     "--directory", type=Place(exists=True, file_okay=False), help="The directory of the vectors, if they aren't the bundled ones."
 )
 def verify(directory: Path | None) -> None:
-    """Compare every file with the manifest and the schema."""
+    """Compare every vector file with the manifest and the schema."""
     from conformance.spec.vectors import vectors_directory, verify
 
     verify(directory or vectors_directory())
@@ -161,15 +161,15 @@ def export(path: Path) -> None:
 
 @posenc.group()
 def report() -> None:
-    """Render a record that `posenc check --report DIR` wrote, or compare two."""
+    """Show a record that `posenc check --report DIR` wrote, or compare two."""
 
 
 @report.command()
 @click.argument("record", type=Place(exists=True, dir_okay=False))
 @click.option("--format", "name", type=click.Choice(["screen", "html", "junit", "markdown", "badge"]), default="screen", show_default=True)
-@click.option("--output", type=Place(dir_okay=False), help="Write into this file instead of on the terminal.")
+@click.option("--output", type=Place(dir_okay=False), help="Write into this file instead of printing.")
 def render(record: Path, name: str, output: Path | None) -> None:
-    """Render RECORD."""
+    """Show RECORD again, or write it in another format."""
     from conformance.reports import lines
     from conformance.reports.files import FORMATS
     from conformance.show import report as screen
@@ -196,7 +196,7 @@ def render(record: Path, name: str, output: Path | None) -> None:
 @click.argument("new", type=Place(exists=True, dir_okay=False))
 @click.pass_context
 def diff(context: click.Context, old: Path, new: Path) -> None:
-    """Say what changed from OLD to NEW."""
+    """Say what changed from the record OLD to the record NEW."""
     from conformance.reports import changes, lines
 
     found = changes.between(lines.read(old), lines.read(new))
@@ -206,7 +206,7 @@ def diff(context: click.Context, old: Path, new: Path) -> None:
 
 @posenc.group()
 def protocol() -> None:
-    """Talk to a program by hand over the line protocol."""
+    """Send cases to a program over the line protocol, without judging it."""
 
 
 @protocol.command()
@@ -218,7 +218,7 @@ def protocol() -> None:
 @click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
 @functools.partial(limited, names=TIMES)
 def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None, limits: Limits) -> None:
-    """Put CASES to a program without the harness."""
+    """Print the requests for CASES, or send them to a program and show its answers."""
     from conformance.commands import replay
 
     vectors = replay.chosen(cases)
@@ -249,7 +249,7 @@ PHASE = click.Choice(["forward", "backward", "decoding"])
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
 def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], backend: str, plot: Path | None) -> None:
-    """Measure what SCHEMES cost in attention, as ratios to no encoding; without names, four that act differently."""
+    """Measure what SCHEMES cost in attention, beside no encoding; without names, one scheme of each of four kinds."""
     from conformance.show import backends, compare, terminal
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), backends.backend(backend)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on a line.")
 @limited
 def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool, limits: "Limits") -> None:
-    """Show TARGET's error over the allowed error by position, where weaker arithmetic shows, and what it does to attention logits."""
+    """Show TARGET's error by position, as a multiple of the allowed error, and what it does to attention logits."""
     from conformance.precision import survey
     from conformance.show import terminal
 

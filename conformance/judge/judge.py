@@ -323,7 +323,7 @@ def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.nda
     begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1, among)
     if worst.expected.dtype.kind == "i":
         return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
-    how_bad = f"{times(ratios[flat])} the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
+    how_bad = f"{times(ratios[flat])} the allowed error" if np.isfinite(ratios[flat]) else "where it must be exact"
     return f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, off by {abs(got - right):.2g}, {how_bad}{begins}"
 
 

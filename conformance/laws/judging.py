@@ -68,7 +68,7 @@ def ratio(left: np.ndarray, right: np.ndarray, allowed: np.ndarray) -> np.ndarra
 
 def _words(of: str, where: tuple[int, ...], sides: tuple[float, float], worst: float) -> str:
     left, right = (float(side) for side in sides)
-    times = "where nothing is allowed" if np.isinf(worst) else f"{worst:.3g} times the allowed"
+    times = "where no error is allowed" if np.isinf(worst) else f"{worst:.3g} times the allowed error"
     off = f"off by {abs(left - right):.3g}, {times}" if np.isfinite(left) and np.isfinite(right) else "which must be finite"
     place = f" at {where}" if where else ""
     return f"{left:.9g} on one side, {right:.9g} on the other{place} of {of}, {off}"

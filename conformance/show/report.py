@@ -316,7 +316,7 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     if not rows:
         return
     yield "", ""
-    yield "head", "PRECISION (worst error as a multiple of the allowed; profile met; |position|)"
+    yield "head", "PRECISION (worst error over the allowed error; profile met; |position|)"
     shown = [(row.operation, f"{row.implementation}: {_dtype_precision(row)}") for row in rows] if verbose else _by_operation(rows)
     for name, words in shown:
         yield from _row(name, words, width)
@@ -385,7 +385,7 @@ def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
     if row.met is None and row.off:
-        said = f"{row.dtype} meets no profile, {_times(row.worst)} the allowed"
+        said = f"{row.dtype} meets no profile, {_times(row.worst)} the allowed error"
     else:
         declared = f", declared {row.required}" if row.declared else ""
         said = f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}"

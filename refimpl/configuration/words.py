@@ -87,7 +87,7 @@ def of_kind(kind: Kind, length: int | None, like: Array) -> Iterator[Line]:
     elif any(finding.level == "error" for finding in kind.findings):
         yield "bad", "  turns     can't be said: see the errors"
     else:
-        yield "", "  turns     nothing"
+        yield "", "  turns     no channel"
     if kind.temperature is not None:
         yield "", f"  queries   times {call(kind.temperature.operation, kind.temperature.parameters)}"
     for decision in kind.decisions:
@@ -192,9 +192,8 @@ def factor(rotation: Rotation, length: int | None) -> str:
         value = factor_of(rotation, length)
     except SpecificationError as error:
         return f"can't be computed: {error}"
-    if value == 1.0:
-        return "attention factor 1"
-    return f"attention factor {value:.10g}: what turned counts {value * value:.6g} times in logits"
+    said = f"cosine and sine times {value:.10g} (attention factor)"
+    return said if value == 1.0 else f"{said}: rotated channels count {value * value:.6g} times in logits"
 
 
 def document(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Array) -> dict[str, Any]:
