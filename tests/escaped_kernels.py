@@ -614,8 +614,23 @@ def of_one_width(right: Function, width: int) -> Function:
     return lambda q, *arrays, **said: right(q * (1.0 + 0.18 * (q.shape[-1] == width)), *arrays, **said)
 
 
+def without_keys_beyond(right: Function, most: int) -> Function:
+    """Return attention that has room for so many keys and leaves out those that follow."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, queries: np.ndarray, keys: np.ndarray, **said: Any) -> np.ndarray:
+        return np.asarray(right(q, k[:, :, :most], v[:, :, :most], queries, keys[..., :most], **said))
+
+    return kernel
+
+
+def in_steps(*, head_dim: int, base: float) -> np.ndarray:
+    """Return frequencies by a step, which ends one number late where a rounded step fits in once more."""
+    return np.asarray(base ** -np.arange(0, 1, 2 / head_dim))
+
+
 HALVES: dict[str, Any] = {"layout": "half", "direction": "positive", "base": 10_000.0, "dtypes": ("float32", "float16")}
-#: Wrong for grids in another order, for keys in any, for fractions in long calls, for narrow bands, for whole tiles, many grids, one width.
+#: Wrong for grids in another order, for keys in any, for fractions in long calls, for narrow bands, for whole tiles, many grids, one width,
+#: many keys, odd widths.
 BETWEEN: list[Kernel] = [
     Kernel("a grid is taken row by row", "sincos_2d.encode", row_by_row, {}),
     Kernel("a tile of keys is skipped by its first", "none.attend", skipped_by_the_first, {}),
@@ -629,6 +644,8 @@ BETWEEN: list[Kernel] = [
     Kernel("pairs after tiles of 16", "rope.rotate", unturned_in_half, {**HALVES, "head_dim": (64, 80, 96, 128)}),
     Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
     Kernel("one width scaled wrongly", "none.attend", of_one_width(none.attend, 96), {}),
+    Kernel("keys beyond 8192", "none.attend", without_keys_beyond(none.attend, 8_192), {"causal": False}),
+    Kernel("one frequency too many", "rope.frequencies", in_steps, {}),
 ]
 
 KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED, *BETWEEN]

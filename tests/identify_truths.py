@@ -562,3 +562,9 @@ def of_detr(positions):
 def of_timm(positions):
     angles = positions[:, None, :].swapaxes(-1, -2) * 10_000.0 ** (-np.arange(16) / 16)
     return np.stack([np.sin(angles), np.cos(angles)], axis=1).reshape(len(positions), 64)
+
+
+def by_parts(x, positions, factor=16.0, original_length=4096, alpha=1.0, beta=32.0):
+    theta = frequencies(x.shape[-1])
+    kept = np.clip((original_length * theta / (2 * np.pi) - alpha) / (beta - alpha), 0.0, 1.0)
+    return halves(x, positions[:, None] * (theta / factor * (1 - kept) + theta * kept))

@@ -507,3 +507,8 @@ def test_an_error_that_wants_a_number_says_nothing_of_another_library(tmp_path: 
 
     assert main(["identify", f"{path}:turn"]) == 2
     assert "--framework" not in capsys.readouterr().err
+
+
+def test_an_alpha_beside_a_beta_is_the_end_of_a_band_and_follows_its_argument() -> None:
+    assert identity("by_parts").operation == "ntk_by_parts.rotate"
+    assert {setting.name for setting in told("by_parts").settings if setting.allowed is None} >= {"factor", "alpha", "beta"}

@@ -1,5 +1,6 @@
 """Known mistakes in the place of code that declares little are convicted or listed, and what is neither is reported."""
 
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -106,23 +107,35 @@ def test_the_record_counts_every_outcome_and_says_what_was_missed_and_why_there_
     assert "--seed 1 --sample 1/20 --sample-seed 7`" in text
     assert "| `alibi.slopes` | 4 | 1 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
     assert f"- {INHERITED}: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
-    assert "- 1 times: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text
+    assert "- alibi.slopes, 1 of its declarations: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text
 
 
-def test_operations_that_a_record_lacks_are_added_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, first = tmp_path / "narrow.md", Judged(DECLARED, {OWN: Outcome.MISSED}, [], ["2 of 9 show: x"])
-    page.write_text(record.page(record.of([first]), 1, Fraction(1)), encoding="utf-8")
-    monkeypatch.setattr(command, "operations", lambda: ["rope.apply", SLOPES])
-    outcomes = {"rope.apply/layout=half": Outcome.CONVICTED}
+def test_operations_that_a_record_lacks_or_has_of_fewer_mistakes_are_judged_and_the_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, missed = tmp_path / "narrow.md", Judged(DECLARED, {OWN: Outcome.MISSED}, [], ["2 of 9 show: x"])
+    outcomes = {"t5.bucket/x": Outcome.MISSED}
+    fewer = Judged(replace(DECLARED, operation="t5.bucket"), outcomes, [], ["1 of 9 show: z"])
+    monkeypatch.setattr(record, "MUTANTS", defaultdict(lambda: MUTANTS[OWN]))
+    page.write_text(record.page(record.of([missed, fewer]), 1, Fraction(1)), encoding="utf-8")
+    for module in (command, record):
+        monkeypatch.setattr(module, "operations", lambda: ["rope.apply", SLOPES, "t5.bucket"])
+    monkeypatch.setattr(record, "for_operation", lambda name: [name] if name == SLOPES else [name, "another"])
+    outcomes = {"one": Outcome.CONVICTED, "another": Outcome.CONVICTED}
     monkeypatch.setattr(command, "judge", lambda declared: Judged(declared, outcomes, [], ["3 of 9 show: y"]))
 
     assert command.main(["--record", str(page), "--lacking", "--seed", "1"]) == 0
     after = record.read(page.read_text(encoding="utf-8"))
 
-    assert list(after.rows) == ["rope.apply", SLOPES]
-    assert (after.rows["rope.apply"]["declarations"], after.rows[SLOPES]["declarations"]) == (command.COUNT, 1)
+    assert [(name, row["declarations"]) for name, row in after.rows.items()] == [
+        ("rope.apply", command.COUNT), (SLOPES, 1), ("t5.bucket", command.COUNT),
+    ]  # fmt: skip
     assert list(after.missed) == [f"{OWN}: float32 num_heads=40"]
-    assert after.reasons == {"N of N show": (1 + command.COUNT, "alibi.slopes float32 num_heads=40: 2 of 9 show: x")}
+    assert [line.partition(" (")[0] for line in after.reasons] == [
+        f"rope.apply, {command.COUNT} of its declarations: N of N show",
+        "alibi.slopes, 1 of its declarations: N of N show",
+        f"t5.bucket, {command.COUNT} of its declarations: N of N show",
+    ]
 
 
 def test_the_committed_record_is_read_as_it_was_written() -> None:

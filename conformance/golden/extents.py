@@ -113,9 +113,9 @@ TOGETHER_LARGE = (
     Extent(4, 8, 67, 301, 64, group=4, runs="rows", causal=True),
 )
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
-#: keeps that slides, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows over of tiles of 16, 32 and
-#: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either;
-#: the last two fill every tile.
+#: keeps that slides, more than twice as many, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows
+#: over of tiles of 16, 32 and 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times
+#: heads fill no tile either; the last two fill every tile.
 #: One query of decoding stands among keys in any order, and one in each row of a batch elsewhere.
 ATTENTION = (
     Extent(2, 10, 5, 65, 16, group=5, runs="one side"),
@@ -129,6 +129,7 @@ ATTENTION = (
     Extent(5, 4, 3, 17, 576, group=2, runs="late"),
     Extent(1, 2, 4, 1_025, 200, group=2, runs="shuffled", causal=True),
     Extent(1, 1, 1, 4_355, 16),
+    Extent(1, 1, 1, 8_195, 16),
     Extent(1, 4, 1, 2_113, 64, group=4),
     Extent(1, 4, 1, 1_921, 64, group=2, causal=True),
     Extent(1, 2, 577, 801, 16, group=2, runs="shuffled", causal=True),

@@ -21,6 +21,8 @@ LIVE = 1
 FULL, MATRIX = 4, 2
 #: What multiplies keys before a window.
 EARLY = 256.0
+#: How many of the last of very many keys are looked at.
+LAST = 3
 #: How many products of channels the oracle is asked for in one call.
 PRODUCTS = 800
 
@@ -77,8 +79,10 @@ def thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray],
             q[batch, head, query, np.arange(q.shape[-1]) != _live(q.shape[-1], rng)] = 0.0
     if not weighs(operation):
         return call.with_arrays(q=q, **weights)
-    beyond = WINDOW < call.arrays["k"].shape[2] < 2 * WINDOW
-    return call.with_arrays(q=q, **weights, **(_early(call) if beyond else _risen(call)))
+    count = call.arrays["k"].shape[2]
+    raised = _late if count > 2 * WINDOW else _early if count > WINDOW else _risen
+    thin = call.with_arrays(q=q, **weights)
+    return thin.with_arrays(**raised(thin))
 
 
 def tuned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]) -> Arguments:
@@ -131,6 +135,15 @@ def _early(call: Arguments) -> dict[str, np.ndarray]:
     kept[: count - WINDOW] = kept[sampling.edges(count)] = 1.0
     factors = {"k": np.where(np.arange(count) < count - WINDOW, EARLY, 1.0)[:, None] * kept, "v": kept}
     return {name: call.arrays[name] * factor for name, factor in factors.items() if name in call.arrays}
+
+
+def _late(call: Arguments) -> dict[str, np.ndarray]:
+    """Return queries and keys, the last of which are so large that they are looked at, in turns of opposite sign; most others are zero."""
+    k, kept = call.arrays["k"], np.zeros((call.arrays["k"].shape[2], 1))
+    kept[sampling.edges(len(kept))] = 1.0
+    keys = k * kept
+    keys[..., -LAST:, :] = EARLY * _significand(k[..., -1:, :]) * (-1.0) ** np.arange(LAST)[:, None]
+    return {"q": _significand(call.arrays["q"]), "k": keys} | {name: call.arrays[name] * kept for name in ("v",) if name in call.arrays}
 
 
 def _risen(call: Arguments) -> dict[str, np.ndarray]:

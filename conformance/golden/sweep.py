@@ -1,5 +1,6 @@
-"""Draw one call that holds every position from 0 on: a mistake at a single one shows nowhere else."""
+"""Draw one call that holds every position from 0 on, or calls at many widths: a mistake at a single one shows nowhere else."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -34,6 +35,8 @@ FURTHER: tuple[Settings, ...] = (
 )
 #: How many ends of buckets are swept besides.
 ENDS = 2
+#: Up to which width numbers are asked for, at how many widths, and at most how many of their elements are judged.
+WIDEST, MANY, FEW = 512, 96, 3
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
 RUNNING = ("token", "key", "query", "offset", "...")
 
@@ -41,12 +44,15 @@ RUNNING = ("token", "key", "query", "offset", "...")
 def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Large]:
     """Yield a call with every position from 0 to 4,096 that is taken, and an element of every one; none where queries meet keys.
 
-    Others follow where a position is given a place by parameters that may be chosen.
+    Others follow where a position is given a place by parameters that may be chosen. Where nothing but numbers is taken, calls at many
+    widths come instead.
     """
+    rng = generator(operation, dtype, seed, "sweep")
+    if not operation.arrays:
+        yield from _widths(operation, restrictions, rng)
     alone = any(map(is_position, operation.arrays)) and not (_paired(operation) and "q" in operation.arrays)
     if not alone or "causal" in operation.parameters:
         return
-    rng = generator(operation, dtype, seed, "sweep")
     wished = {name: value for name, value in WISHED.items() if name in operation.parameters and name not in restrictions}
     further = (each for each in FURTHER if _taken(operation, each, restrictions))
     every = [
@@ -56,6 +62,20 @@ def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     for parameters in (every[0] or next(settings(operation, restrictions, rng), None), *every[1:]):
         if parameters is not None:
             yield _call(operation, parameters, takes, dtype, rng)
+
+
+def _widths(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Large]:
+    """Yield calls at widths that a declaration takes, most of which no model has: ``arange(0, 1, 2 / 98)`` gives one number too many."""
+    name = next((name for name in ("head_dim", "dim") if name in operation.parameters), None)
+    if name is None:
+        return
+    every = candidates(operation.parameters[name], restrictions.get(name, ...), {name: tuple(range(2, WIDEST + 1, 2))})
+    for width in (every[int(i)] for i in rng.permutation(len(every))[:MANY]):
+        parameters = next(settings(operation, {**restrictions, name: width}, rng), None)
+        if parameters is not None:
+            call = Arguments({}, parameters)
+            counts = {result: math.prod(result_shape(operation, call, result)) for result in operation.results}
+            yield Large(call, {result: np.unique(rng.integers(count, size=FEW)) for result, count in counts.items()})
 
 
 def _ends(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> list[Settings]:

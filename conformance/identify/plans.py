@@ -265,7 +265,7 @@ def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
     if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
         return
     left = [argument.name for argument in (*signature.positional, *signature.keywords) if argument not in (*needed, *keywords)]
-    optional = {name: role for name in left for role in roles(name)[:1] if role in SETTINGS}
+    optional = {name: role for name in left for role in _first(name) if role in SETTINGS}
     plans = []
     for chosen in itertools.product(*(roles(argument.name) for argument in [*needed, *keywords])):
         if len(set(chosen)) == len(chosen):
@@ -273,6 +273,12 @@ def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
             rest = dict(zip([argument.name for argument in keywords], chosen[len(needed) :], strict=True))
             plans.append(Plan(first[0], {**first[1], **rest}, optional))
     yield from sorted(plans, key=lambda plan: not plan.told)
+
+
+def _first(name: str) -> tuple[str, ...]:
+    """Return the likeliest role of an argument that may be left out: that of its own name, but where it may be a count of tokens."""
+    likely = roles(name)
+    return (name,) if name in likely and "tokens" not in likely else likely[:1]
 
 
 def _by_position(signature: Signature, chosen: tuple[str, ...], names: list[str]) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -55,7 +55,8 @@ NUMBERS: Mapping[str, str] = {
     "num_dims D head_size size_per_head dim_head d_hid hidden_dim",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency "
     "rotary_emb_base max_timescale max_scale",
-    "factor": "factor scaling_factor interpolation_factor scale_factor",
+    "alpha": "alpha",
+    "factor": "factor scaling_factor interpolation_factor scale_factor alpha ntk_alpha",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
     "attention_factor": "attention_factor attn_factor",
     "length": "length seq_len current_length",

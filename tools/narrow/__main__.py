@@ -38,12 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--lacking must come with --record FILE, got none")
     started = time.perf_counter()
     before = record.read(options.record.read_text(encoding="utf-8")) if options.lacking else None
-    names = [name for name in options.operation or operations() if before is None or name not in before.rows]
+    lacking = operations() if before is None else set(before.lacking())
+    names = [name for name in options.operation or operations() if name in lacking]
     wanted = evenly(chosen(names, COUNT, options.seed), options.sample, options.sample_seed)
     found = list(spread("narrow", judge, wanted, options.jobs))
     wrong, now = list(shortcomings(found)), record.of(found)
     if options.record is not None:
-        whole = now if before is None else before.beside(now)
+        whole = now if before is None else before.renewed(now)
         write(options.record, record.page(whole, options.seed, options.sample, options.sample_seed))
     print("\n".join([*record.told(now), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
@@ -56,7 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="what declarations and calls are drawn by (default: 1)")
     add_options(parser, "declarations")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
-    parser.add_argument("--lacking", action="store_true", help="judge the operations that the record lacks, and add them to it")
+    parser.add_argument(
+        "--lacking",
+        action="store_true",
+        help="judge what the record lacks, or has of another number of mistakes",
+    )
     return parser
 
 

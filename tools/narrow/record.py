@@ -8,6 +8,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from itertools import groupby
 
+from conformance.mutants import for_operation
 from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.declarations import operations
 from conformance.version import __version__
@@ -42,41 +43,45 @@ EVERY = (
     *("conforms", "alarms"),
 )
 MISSED = "## Missed"
-REASON = re.compile(r"(\d+) times: (.*) \(such as (.*)\)")
+REASONS = "## Why right code got no verdict"
 
 
 @dataclass(frozen=True)
 class Record:
-    """The counts of every operation by column, each mistake that was missed with where, and how often right code got no verdict and why."""
+    """The counts of every operation by column, each mistake that was missed with where, and why right code got no verdict."""
 
     rows: Mapping[str, Mapping[str, int]]
     missed: Sequence[str]
-    reasons: Mapping[str, tuple[int, str]]
+    reasons: Sequence[str]
 
-    def beside(self, other: "Record") -> "Record":
-        """Return both records in one, of operations in their order: none may be in both."""
-        rows, reasons = {**self.rows, **other.rows}, dict(self.reasons)
-        for why, (count, example) in other.reasons.items():
-            before, first = reasons.get(why, (0, example))
-            reasons[why] = before + count, first
-        order = {name: place for place, name in enumerate(operations())}
-        told = sorted((*self.missed, *other.missed), key=lambda line: order.get(line.partition("/")[0], -1))
-        return Record({name: rows[name] for name in sorted(rows, key=lambda name: order.get(name, -1))}, told, reasons)
+    def lacking(self) -> Iterator[str]:
+        """Yield the operations that have no row, or had another number of known mistakes when they were judged."""
+        yield from (name for name in operations() if self.rows.get(name, {}).get("mistakes") != len(for_operation(name)))
+
+    def renewed(self, other: "Record") -> "Record":
+        """Return this record with what the other says of its operations in the place of what was said of them."""
+        order = {name: place for place, name in enumerate(operations()) if name in {*self.rows, *other.rows}}
+        rows = {**self.rows, **other.rows}
+
+        def lines(own: Sequence[str], others: Sequence[str]) -> list[str]:
+            kept = [line for line in own if _told_of(line) in order and _told_of(line) not in other.rows]
+            return sorted([*kept, *others], key=lambda line: order[_told_of(line)])
+
+        return Record({name: rows[name] for name in order}, lines(self.missed, other.missed), lines(self.reasons, other.reasons))
 
 
 def of(found: Sequence[Judged]) -> Record:
     """Return the record of what was judged, each operation's declarations in a row."""
     rows = [(each[0].declaration.operation, _row(each)) for _, group in groupby(found, _operation) if (each := list(group))]
-    return Record(dict(rows), list(_missed(found)), _reasons(found))
+    return Record(dict(rows), list(_missed(found)), list(_reasons(found)))
 
 
 def read(text: str) -> Record:
     """Return the record that a page tells."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
     rows = {first.strip("`"): dict(zip(EVERY, (int(cell.replace(",", "")) for cell in others), strict=True)) for first, *others in cells}
-    listed = [line.removeprefix("- ") for line in text.partition(f"\n{MISSED}\n")[2].splitlines() if line.startswith("- ")]
-    reasons = {why: (int(count), example) for count, why, example in (each.groups() for each in map(REASON.fullmatch, listed) if each)}
-    return Record(rows, [line for line in listed if not REASON.fullmatch(line)], reasons)
+    missed, _, reasons = text.partition(f"\n{MISSED}\n")[2].partition(f"\n{REASONS}\n")
+    return Record(rows, *([line.removeprefix("- ") for line in part.splitlines() if line.startswith("- ")] for part in (missed, reasons)))
 
 
 def page(record: Record, seed: int, share: Fraction, begin: int = 0) -> str:
@@ -88,8 +93,8 @@ def page(record: Record, seed: int, share: Fraction, begin: int = 0) -> str:
         *documents.markdown(table(record)),
         f"\n{MISSED}\n",
         *(_listed(record.missed) or ["None."]),
-        "\n## Why right code got no verdict\n",
-        *(_listed(why(record)) or ["It always got one."]),
+        f"\n{REASONS}\n",
+        *(_listed(record.reasons) or ["It always got one."]),
     ]
     return "\n".join(parts) + "\n"
 
@@ -98,7 +103,7 @@ def told(record: Record) -> Iterator[str]:
     """Yield the record's lines for a screen."""
     yield from documents.aligned(list(table(record)))
     yield from (f"missed: {line}" for line in record.missed)
-    yield from (f"no verdict on right code: {line}" for line in why(record))
+    yield from (f"no verdict on right code: {line}" for line in record.reasons)
 
 
 def table(record: Record) -> Iterator[list[str]]:
@@ -107,12 +112,6 @@ def table(record: Record) -> Iterator[list[str]]:
     total = sum(map(Counter, record.rows.values()), Counter[str]())
     for name, row in (*((f"`{name}`", row) for name, row in record.rows.items()), ("all", total)):
         yield [name, *(f"{row.get(column, 0):,}" for column in EVERY)]
-
-
-def why(record: Record) -> Iterator[str]:
-    """Yield each kind of reason why right code got no verdict, the most frequent first, with an example."""
-    ordered = sorted(record.reasons.items(), key=lambda each: -each[1][0])
-    yield from (f"{count} times: {reason} (such as {example})" for reason, (count, example) in ordered)
 
 
 def _operation(judged: Judged) -> str:
@@ -140,11 +139,18 @@ def _missed(found: Iterable[Judged]) -> Iterator[str]:
     yield from (f"{name}: {'; '.join(declared)}" for name, declared in where.items())
 
 
-def _reasons(found: Iterable[Judged]) -> dict[str, tuple[int, str]]:
-    """Return how often there was each kind of reason why right code got no verdict, with the first example."""
-    given = [(reason, f"{each.declaration.words}: {each.missing[0]}") for each in found for reason in each.reasons]
-    examples = dict(reversed(given))
-    return {reason: (count, examples[reason]) for reason, count in Counter(reason for reason, _ in given).most_common()}
+def _reasons(found: Iterable[Judged]) -> Iterator[str]:
+    """Yield each kind of reason why right code of an operation got no verdict, how often, and an example."""
+    named = [(each.declaration.operation, each) for each in found]
+    given = [(name, reason, f"{each.declaration.words}: {each.missing[0]}") for name, each in named for reason in each.reasons]
+    examples = {(operation, reason): example for operation, reason, example in reversed(given)}
+    for (operation, reason), count in Counter((operation, reason) for operation, reason, _ in given).items():
+        yield f"{operation}, {count} of its declarations: {reason} (such as {examples[operation, reason]})"
+
+
+def _told_of(line: str) -> str:
+    """Return the operation that a listed line begins with."""
+    return re.split("[/,]", line)[0]
 
 
 def _listed(lines: Iterable[str]) -> list[str]:
