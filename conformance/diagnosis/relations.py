@@ -191,15 +191,17 @@ def _angle(rotated: Sequence[Wrong]) -> str:
     """Return whether the angle is off by a constant, or by something proportional to the position."""
     angles, weights = (np.concatenate([_angles(*one)[i].ravel() for one in rotated]) for i in (0, 2))
     kept = weights > 0
-    if not kept.any():
+    if not np.any(np.abs(angles[kept]) > weights[kept]):
         return ""
-    angles, weights = angles[kept], weights[kept]
+    most, angles, weights = np.abs(angles).max(), angles[kept], weights[kept]
     verdicts = [_proportional(*_angles(*one)) for one in rotated]
     if True in verdicts and False not in verdicts:
         return ", and the angle is off in proportion to the position"
     if np.all(np.abs(np.angle(np.exp(1j * (angles - angles[0])))) <= weights) and np.all(np.abs(angles) > weights):
         return f", and the angle is off by {angles[0]:.4g} everywhere"
     farthest, identity = max((_farthest(*one), one[2].id) for one in rotated)
+    if farthest < most:  # by an angle that can't be seen well
+        return ""
     return f", and the angle is off by up to {farthest:.3g} (in {identity}){', nothing at position 0' if _none_at_zero(rotated) else ''}"
 
 
