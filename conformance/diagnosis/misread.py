@@ -68,7 +68,7 @@ class _Reader:
         original, factor = self.said.get("original_length"), self.said.get("factor", 1.0)
         if original is None:
             return
-        longer = {"the longest one": self.beside.longest or original, "that times the factor": round(factor * original)}
+        longer = {"the longest one": self.beside.longest or original, "the factor times it": round(factor * original)}
         for length, name in {length: name for name, length in longer.items() if length != original}.items():
             if "length" in operations()[self.operation].parameters:
                 does = f"follows the length of the sequence only beyond {length}, not beyond {original}"

@@ -74,11 +74,12 @@ def _divided(section: Section, family: Family, notes: Notes) -> int | None:
     channels, among = whole(hidden[0], notes), whole(number[0], notes)
     if channels is None or among is None:
         return None
-    if channels % among:
+    wide, twice = (2 * channels, "twice ") if family.twice else (channels, "")
+    if wide % among:
         notes.find("error", "no-head-dim", hidden[0][0], channels, f"be a multiple of {number[0][0]} ({among}), as head_dim isn't given")
         return None
-    notes.decide(hidden[0][0], channels, f"a head has {channels // among} channels: {channels} divided among {among} heads")
-    return channels // among
+    notes.decide(hidden[0][0], channels, f"a head has {wide // among} channels: {twice}{channels} divided among {among} heads")
+    return wide // among
 
 
 def _below(section: Section) -> str:
