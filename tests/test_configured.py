@@ -355,7 +355,8 @@ def test_layers_without_rotation_are_judged_as_layers_that_leave_vectors_alone(t
 
 
 def test_code_that_turns_layers_without_rotation_is_convicted_of_that(tmp_path: Path) -> None:
-    report = judged(tmp_path, ROTATE.replace('configuration["rope_theta"]', "12345.0"), RESTING)
+    code = BY_SWITCH.replace("x if rests else", "turned(x, positions, frequencies(configuration, 12345.0)) if rests else")
+    report = judged(tmp_path, code, RESTING)
     assert {each.operation for each in report.results if each.convicts} == {"none.rotate"}
     assert "every pair keeps its length" in " ".join(text(report).split())
     assert "pairs lie half a head apart" in " ".join(text(report).split())

@@ -10,7 +10,7 @@ from refimpl.configuration.layers import FULL, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
-UNREAD = "doesn't count"
+UNREAD, TURN = "doesn't count", "channels turn"
 LATENT = "https://github.com/vllm-project/vllm/pull/41185"
 
 
@@ -185,6 +185,7 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
         rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
         notes.find("warning", "unread-width", section.name("head_dim"), given, rule)
     for key, value in fraction:
+        notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) is the width that turns")
         if value not in possible:
             notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
     says = f"the last {turning} of {head_dim} channels turn"
