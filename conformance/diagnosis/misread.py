@@ -14,7 +14,6 @@ from conformance.isolate.described import Descriptor
 from conformance.mutants.building import Function, altered, forcing
 from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.declarations import operations
-from refimpl.arrays import Array
 
 #: Numbers of released models that are often written into code.
 RELEASED: tuple[Mapping[str, float], ...] = (
@@ -127,16 +126,16 @@ def _beyond(operation: str, original: int, length: int) -> Function:
     )
 
 
-def _whole(slot: Callable[..., Array], whole: int, given: tuple[Array, ...], rule: Mapping[str, Any]) -> Array:
+def _whole(slot: Callable[..., np.ndarray], whole: int, given: tuple[np.ndarray, ...], rule: Mapping[str, Any]) -> np.ndarray:
     return slot(*given, **{**rule, "head_dim": whole}, like=np.zeros(1))
 
 
-def _first(slot: Callable[..., Array], whole: int, *given: Array, head_dim: int, **rule: Any) -> Array:
+def _first(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return as many of the frequencies of a whole head as the part needs."""
     return _whole(slot, whole, given, rule)[: head_dim // 2]
 
 
-def _raised(slot: Callable[..., Array], whole: int, *given: Array, head_dim: int, **rule: Any) -> Array:
+def _raised(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return the frequencies of a part by the base that those of a whole head have, if they have one."""
     logarithms = np.log(_whole(slot, whole, given, rule))
     steps = np.diff(logarithms)
