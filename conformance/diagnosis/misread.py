@@ -127,7 +127,7 @@ def _beyond(operation: str, original: int, length: int) -> Function:
 
 
 def _whole(slot: Callable[..., np.ndarray], whole: int, given: tuple[np.ndarray, ...], rule: Mapping[str, Any]) -> np.ndarray:
-    return slot(*given, **{**rule, "head_dim": whole}, like=np.zeros(1))
+    return np.asarray(slot(*given, **{**rule, "head_dim": whole}, like=np.zeros(1)))
 
 
 def _first(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
