@@ -142,4 +142,5 @@ def _raised(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, hea
     if not np.allclose(steps, steps[0]):
         message = "frequencies must be those of one base, got others"
         raise ValueError(message)
-    return np.exp(logarithms[0] + steps[0] * whole / head_dim * np.arange(head_dim // 2))
+    own: np.ndarray = np.exp(logarithms[0] + steps[0] * whole / head_dim * np.arange(head_dim // 2))
+    return own
