@@ -1,11 +1,31 @@
 """Code that takes a wrong number of a configuration, or one of another model, is told which."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_configured import BASIC, BY_LAYER, BY_LENGTH, BY_STRETCH, DYNAMIC, GEMMA, LINEAR, PHI, RESTING, ROTATE, STRETCHED, judged
+from test_configured import (
+    BASIC,
+    BY_LAYER,
+    BY_LENGTH,
+    BY_STRETCH,
+    DYNAMIC,
+    GEMMA,
+    LINEAR,
+    MULTIMODAL,
+    ON_AXES,
+    PHI,
+    READER,
+    RESTING,
+    ROTATE,
+    STRETCHED,
+    judged,
+)
+
+from conformance.diagnosis.misread import misread
+from conformance.isolate.session import Session
 
 MODIFIED = (
     "    scaling = {{**configuration['rope_scaling'], {}}}\n    configuration = {{**configuration, 'rope_scaling': scaling}}\n    return"
@@ -90,3 +110,13 @@ def test_what_is_taken_for_what_a_configuration_says_is_named(
     report = judged(tmp_path, code, configuration)
     assert {found.mutants[0] for found in report.diagnoses.values()} == names
     assert all(len(found.mutants) == 1 and found.fix for found in report.diagnoses.values())
+
+
+def test_lists_that_came_over_the_channel_are_those_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(READER + ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3"))
+    partial = {**MULTIMODAL, "model_type": "qwen3_5_text", "head_dim": 48}
+    (tmp_path / "config.json").write_text(json.dumps(partial))
+    path = tmp_path / "config.json"
+    with Session(f"config:{path}:{tmp_path / 'mine.py'}") as session:
+        (descriptor,) = session.implementations
+    assert {one.names for one in misread(descriptor, path)} == {("mrope.rotate/whole-head-raised",), ("mrope.rotate/whole-head-ladder",)}

@@ -30,10 +30,11 @@ OTHER_LENGTH = ("https://github.com/huggingface/transformers/issues/38224",)
 
 def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
     """Return what an implementation could compute that reads a configuration wrongly."""
-    found = beside(path, descriptor.operation, descriptor.restrictions)
+    said = {name: tuple(value) if isinstance(value, list) else value for name, value in descriptor.restrictions.items()}
+    found = beside(path, descriptor.operation, said)
     if found is None:
         return []
-    reader = _Reader(descriptor.operation, descriptor.restrictions, found)
+    reader = _Reader(descriptor.operation, said, found)
     return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *reader.of_whole_heads()]
 
 
@@ -86,20 +87,13 @@ class _Reader:
         form, whole = form_of(self.operation), self.beside.head_dim
         if form is None or self.said.get("head_dim", whole) == whole:
             return
-        should = "take the width that turns"
-        for name, does, ladder in (
-            ("whole-head-raised", "raises the base by the width of the whole head", _raised),
-            ("whole-head-ladder", "takes the first frequencies of the whole head", _first),
+        should, fix = "take the width that turns", "multiply head_dim by partial_rotary_factor first"
+        for name, does, ladder, threads in (
+            ("whole-head-raised", "raises the base by the width of the whole head", _raised, ()),
+            ("whole-head-ladder", "takes the first frequencies of the whole head", _first, WHOLE_HEADS),
         ):
-            theta = partial(ladder, form.frequencies, whole)
-            yield self._named(
-                name,
-                f"{does}, {whole}",
-                should,
-                "multiply head_dim by partial_rotary_factor first",
-                Rotary(theta=theta).of(self.operation),
-                WHOLE_HEADS,
-            )
+            function = Rotary(theta=partial(ladder, form.frequencies, whole)).of(self.operation)
+            yield self._named(name, f"{does}, {whole}", should, fix, function, threads)
 
     def _instead(self, forced: Mapping[str, float], threads: tuple[str, ...] = ()) -> Candidate:
         name = ",".join(f"{name}={value:.10g}" for name, value in forced.items())
