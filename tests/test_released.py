@@ -18,7 +18,10 @@ ENTRY: dict[str, Any] = {
         "max_position_embeddings": 512,
         "rope_theta": 500000.0,
         "rope_scaling": {
-            "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
             "original_max_position_embeddings": 64,
         },
     },
@@ -32,7 +35,7 @@ def test_a_configuration_is_judged_for_its_kinds_of_layers(tmp_path: Path) -> No
 
 
 def test_layers_that_turn_are_told_from_those_that_do_not(tmp_path: Path) -> None:
-    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], "model_type": "llama4_text", "no_rope_layers": [1, 0]}}
+    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], "model_type": "llama4_text", "head_dim": 16, "no_rope_layers": [1, 0]}}
     told = released.judged(entry, READER, tmp_path)[1]
 
     assert told == "layers with rotation: `llama3.rotate`; layers without rotation: `none.rotate`"
@@ -42,7 +45,7 @@ def test_layers_that_turn_are_told_from_those_that_do_not(tmp_path: Path) -> Non
     ("changed", "words"),
     [
         ({"rope_scaling": {"type": "yarn_log", "factor": 2.0}}, "posenc has no operation for it yet"),
-        ({"alibi": True}, "must have layers that turn"),
+        ({"model_type": "falcon", "alibi": True}, "must have layers that turn"),
     ],
 )
 def test_what_is_not_judged_says_why(tmp_path: Path, changed: dict[str, object], words: str) -> None:
