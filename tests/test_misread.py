@@ -112,6 +112,11 @@ def test_what_is_taken_for_what_a_configuration_says_is_named(
     assert all(len(found.mutants) == 1 and found.fix for found in report.diagnoses.values())
 
 
+def test_layers_that_are_not_scaled_have_the_name_of_that(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, BY_LAYER.replace("(configuration, configuration", "(local, configuration"), GEMMA).diagnoses.values()
+    assert found.mutants == ("position_interpolation.rotate/not-stretched",)
+
+
 def test_lists_that_came_over_the_channel_are_those_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(READER + ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3"))
     partial = {**MULTIMODAL, "model_type": "qwen3_5_text", "head_dim": 48}

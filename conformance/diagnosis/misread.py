@@ -54,7 +54,8 @@ class _Reader:
             if "base" in self.said and "base" in parameters:
                 base, own = {**self.said, "base": parameters["base"]}, {**parameters, "base": self.said["base"]}
                 ways["base-of"] = f"takes the base that {said}", self.operation, base
-                ways["scaled-as"] = f"computes what {said}, but with the right base", other, own
+                if parameters.keys() - {*DECLARED, "base", "head_dim"}:  # what isn't scaled has names without another kind
+                    ways["scaled-as"] = f"computes what {said}, but with the right base", other, own
             different = [(self.operation, self.said)]
             for word, (does, called, given) in ways.items():
                 if (called, given) not in different:
