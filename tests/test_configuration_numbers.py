@@ -505,3 +505,12 @@ def test_a_kind_without_rotation_has_an_error_or_a_reason() -> None:
         for kind in reading.kinds:
             wrong = any(finding.level == "error" for finding in (*reading.findings, *kind.findings))
             assert kind.rotation is not None or wrong or kind.decisions, entry["id"]
+
+
+@pytest.mark.parametrize(("keys", "channels"), [({}, 160), ({"attention_head_dim": 64}, 64)])
+def test_heads_of_zamba2_share_twice_the_hidden_state_unless_they_are_given(keys: dict[str, Any], channels: int) -> None:
+    zamba = {"model_type": "zamba2", "hidden_size": 2560, "num_attention_heads": 32, "num_hidden_layers": 2, "use_mem_rope": True}
+    (kind,) = config.read({**zamba, **keys}).kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.head_dim, len(kind.rotation.channels)) == (channels, channels)

@@ -355,15 +355,16 @@ def test_layers_without_rotation_are_judged_as_layers_that_leave_vectors_alone(t
 
 
 def test_code_that_turns_layers_without_rotation_is_convicted_of_that(tmp_path: Path) -> None:
-    report = judged(tmp_path, ROTATE, RESTING)
+    code = BY_SWITCH.replace("x if rests else", "turned(x, positions, frequencies(configuration, 12345.0)) if rests else")
+    report = judged(tmp_path, code, RESTING)
     assert {each.operation for each in report.results if each.convicts} == {"none.rotate"}
     assert "every pair keeps its length" in " ".join(text(report).split())
     assert "pairs lie half a head apart" in " ".join(text(report).split())
 
 
 def test_the_base_by_which_code_turns_layers_without_rotation_is_told(tmp_path: Path) -> None:
-    plain = {**RESTING, "rope_theta": 5e6, "rope_scaling": {"type": "linear", "factor": 1.0}}
-    (told,) = judged(tmp_path, ROTATE, plain).diagnoses.values()
+    code = BY_SWITCH.replace("x if rests else", "turned(x, positions, 5e6 ** (-np.arange(0, 16, 2) / 16)) if rests else")
+    (told,) = judged(tmp_path, code, RESTING).diagnoses.values()
     assert told.mutants == ("none.rotate/turned,base=5000000",)
     assert "channels half a head apart" in told.does
 

@@ -86,7 +86,7 @@ def test_code_that_multiplies_queries_as_the_configuration_says_conforms(
         (LLAMA_4_CODE.replace('text.get("floor_scale", 8192)', "8192"), STEEP, "every layer without rotation", "length-ignored"),
         (MINISTRAL_CODE.replace("floor(positions", "floor((positions + 1)"), MINISTRAL, "every layer", "shift-of-llama-4"),
         (MINISTRAL_CODE.replace("np.floor", ""), MINISTRAL, "every layer", "floor-missing"),
-        (QWEN_CODE.replace('configuration["seq_length"]', "2048"), {**QWEN, "seq_length": 4_096}, "every layer", "length-ignored"),
+        (QWEN_CODE.replace('configuration["seq_length"]', "2048"), {**QWEN, "seq_length": 4_096}, "every layer", "original_length=2048"),
         (QWEN_CODE.replace("np.maximum(", "(").replace(", 1.0)", ")"), QWEN, "every layer", "below-one"),
         (ONES, QWEN, "every layer", "left-out"),
     ],

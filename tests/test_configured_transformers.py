@@ -11,10 +11,11 @@ from tools.generate.models import published
 from tools.released import RELEASED
 
 #: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a
-#: head, a section for the language model, encoders of images, one of which turns itself.
+#: head, a section for the language model, attention without a rotary module, encoders of images, one of which turns itself.
 CHOSEN = {
     "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
     "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},
+    "ai21labs/Jamba": {"none.rotate"},
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},

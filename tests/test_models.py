@@ -202,8 +202,8 @@ def products_of_patches(case: Vector) -> list[float]:
     """Return patches turned by pairs of a half of the head for each axis, as their libraries lay these out."""
     p, found = case.parameters, list[float]()
     half, own = p["head_dim"] // 2, p["head_dim"] // 4
-    apart = {"block": (half, 1, own), "joined": (own, 1, half), "alternating": (1, 2, half)}
-    by_axis, by_pair, within = apart[p["order"]]
+    in_blocks = (half, 2, 1) if p["layout"] == "interleaved" else (half, 1, own)
+    by_axis, by_pair, within = {"block": in_blocks, "joined": (own, 1, half), "alternating": (1, 2, half)}[p["order"]]
     every = [(axis, n) for axis in (0, 1) for n in range(own)]
     pairs = [(first := axis * by_axis + n * by_pair, first + within) for axis, n in every]
     steps = [mp.mpf(2 * n + axis) / half if p["ladder"] == "in_turns" else mp.mpf(n) / own for axis, n in every]

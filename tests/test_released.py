@@ -18,7 +18,10 @@ ENTRY: dict[str, Any] = {
         "max_position_embeddings": 512,
         "rope_theta": 500000.0,
         "rope_scaling": {
-            "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
             "original_max_position_embeddings": 64,
         },
     },

@@ -142,6 +142,34 @@ def told(path: Path) -> tuple[str, ...]:
     return tuple(f"{each.name}: {each.text}{f' ({each.link})' if each.link else ''}" for each in found)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What a configuration says besides the parameters of one kind of layers.
+
+    Of ``others`` that turn as many channels it has their operation with its parameters; of the kind the width of whole heads, of the
+    model how many positions it has.
+    """
+
+    others: Mapping[str, tuple[str, Mapping[str, Any]]]
+    head_dim: int
+    longest: int | None
+
+
+def beside(path: Path, operation: str, settled: Mapping[str, Any]) -> Beside | None:
+    """Return what a configuration says besides the parameters of an operation, nothing where no kind of layers has these."""
+    reading, offered = read(loaded(path)), next(name for name in OFFERED if operation in judged_as(name))
+    judged = {kind.name: _turning(offered, kind, reading) for kind in reading.kinds}
+    known = {name: (each.name, rotation.settled(each), rotation) for name, (rotation, each) in judged.items() if each is not None}
+    said = {name: value for name, value in settled.items() if name not in DECLARED}
+    own = next((name for name, (called, has, _) in known.items() if called == operation and said.items() <= has.items()), None)
+    if own is None:
+        return None
+    _, _, rotation = known.pop(own)
+    width = len(rotation.channels)
+    alike = {name: (called, has) for name, (called, has, turned) in known.items() if len(turned.channels) == width}
+    return Beside(alike, rotation.head_dim, reading.longest)
+
+
 def _right(reading: Reading, path: Path) -> Reading:
     wrong = [finding.text for finding in reading.every_finding if finding.level == "error"]
     if wrong:
@@ -179,19 +207,9 @@ def _verify_declared(one: Implementation, operation: Operation) -> None:
         raise ConfigurationError(message)
 
 
-def _judged(
-    one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading, adapter: Adapter
-) -> list[Implementation]:
+def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading, adapter: Adapter) -> list[Implementation]:
     """Return what a function is judged as in one kind of layers; nothing where these have no attention, or no such number."""
-    rotation = kind.at_rest if kind.rests else kind.rotation
-    if rotation is None:
-        return []
-    if one.operation == SCALES:
-        rotation = _multiplied(kind, reading)
-    if rotation.grid and one.operation != TURNS_ON_AXES:
-        return []
-    names = {TURNS_ON_AXES: rotation.on_axes, SCALES: rotation.operation}
-    operation = operations().get(str(names.get(one.operation, f"{rotation.scheme}.{one.operation.partition('.')[2]}")))
+    rotation, operation = _turning(one.operation, kind, reading)
     if operation is None:
         return []
     _verify_declared(one, operation)
@@ -206,6 +224,17 @@ def _judged(
     label = f"{one.label}, {called(kind.name, [each.name for each in reading.kinds])}"
     judged = replace(one, label=label, operation=operation.name, function=first, restrictions=restrictions, takes=takes, form=form)
     return [judged, *(replace(judged, label=f"{label}, layer {other.layer()}", function=other) for other in others)]
+
+
+def _turning(offered: str, kind: Kind, reading: Reading) -> tuple[Rotation, Operation | None]:
+    """Return what a kind of layers does, and what a function of this name is judged as there, if anything."""
+    rotation = kind.at_rest if kind.rests else kind.rotation
+    if rotation is None or (rotation.grid and offered != TURNS_ON_AXES):
+        return kind.at_rest, None
+    if offered == SCALES:
+        rotation = _multiplied(kind, reading)
+    names = {TURNS_ON_AXES: rotation.on_axes, SCALES: rotation.operation}
+    return rotation, operations().get(str(names.get(offered, f"{rotation.scheme}.{offered.partition('.')[2]}")))
 
 
 def _assumed(reading: Reading, kind: Kind, declared: Mapping[str, Any]) -> Assumed | None:

@@ -1,6 +1,6 @@
 """What the models of transformers make of a configuration: their own rotary module, and the function that turns queries and keys by it."""
 
-import contextlib
+import copy
 import functools
 import importlib
 import inspect
@@ -30,24 +30,31 @@ HEIGHT_FIRST = "ernie4_5_vl_moe_text"
 
 
 class Layers:
-    """The rotary module of a model, and what its attention does with it; raises ``Unsupported`` where there is no such module."""
+    """The rotary module of a model, if it has one, and what its attention does with it."""
 
     def __init__(self, section: Mapping[str, Any]) -> None:
         """Make the module as its model does."""
         whole = _made(section)
         self.configuration = whole.get_text_config()
         self.modeling = _modeling(whole)
-        self.module = initialised(self._rotary()(config=self.configuration))
+        rotary = self._own("RotaryEmbedding")
+        named = [each for each in rotary if {"Text", "Thinker"} & set(_words(each.__name__))] if len(rotary) > 1 else rotary
+        self.held = initialised(named[0](config=self.configuration)) if named else None
         self.resting: dict[int, bool] = {}
 
-    def _rotary(self) -> Any:
-        every = {name: each for name, each in vars(self.modeling).items() if name.endswith("RotaryEmbedding")}
-        own = [name for name in every if every[name].__module__ == self.modeling.__name__ and not {"Vision", "Audio"} & set(_words(name))]
-        chosen = own if len(own) == 1 else [name for name in own if {"Text", "Thinker"} & set(_words(name))]
-        if not chosen:
+    def _own(self, ending: str) -> list[Any]:
+        """Return the model's own classes whose names end so, but for those of images or sounds beside its text."""
+        every = [each for name, each in vars(self.modeling).items() if name.endswith(ending) and inspect.isclass(each)]
+        others = {"Vision", "Audio", "Cross"} - {word.capitalize() for word in self.modeling.__name__.split("_")}
+        return [each for each in every if each.__module__ == self.modeling.__name__ and not others & set(_words(each.__name__))]
+
+    @property
+    def module(self) -> Any:
+        """Return the rotary module, or raise ``Unsupported`` where the model has none."""
+        if self.held is None:
             message = f"{self.modeling.__name__} has no rotary module of its own"
             raise Unsupported(message)
-        return every[chosen[0]]
+        return self.held
 
     def kind(self, layer: int) -> str | None:
         """Return the name of a layer's kind, where the module tells kinds apart; DeepSeek-V4's has two names for its own."""
@@ -94,14 +101,29 @@ class Layers:
         return self.resting[layer]
 
     def _ends_unturned(self, layer: int) -> bool:
-        every = {name: each for name, each in vars(self.modeling).items() if name.endswith("Attention") and inspect.isclass(each)}
-        own: list[Any] = [every[name] for name in every if not {"Vision", "Audio", "Cross"} & set(_words(name))]
+        """Whether attention ends so; of a model without a rotary module, every kind of it."""
+        kinds = self._own("Attention")
+        for kind in kinds[:1] if self.held else kinds:
+            try:
+                self._attend(kind, layer)
+            except Exception as error:
+                if self.held:
+                    return False
+                message = f"{self.modeling.__name__} has no rotary module, and its {kind.__name__} doesn't run alone: {error}"
+                raise Unsupported(message) from error
+        return bool(kinds)
+
+    def _attend(self, kind: Any, layer: int) -> None:
+        """Run attention without numbers, as if every head had keys of its own; it raises where it turns."""
         turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(TURNING)}
-        with torch.device("meta"), mock.patch.multiple(self.modeling, **turning), contextlib.suppress(Exception):
-            attention, states = own[0](self.configuration, layer), torch.zeros(1, 1, self.configuration.hidden_size)
-            attention(hidden_states=states, position_embeddings=(states, states), attention_mask=None)
-            return True
-        return False
+        configuration = copy.copy(self.configuration)
+        configuration.num_key_value_heads = configuration.num_attention_heads
+        with torch.device("meta"), mock.patch.dict(vars(self.modeling), turning):
+            states, places = torch.zeros(1, 1, configuration.hidden_size), torch.zeros(1, 1)
+            given = {"hidden_states": states, "position_embeddings": (states, states), "position_ids": places, "attention_mask": None}
+            asked = inspect.signature(kind.forward).parameters.values()
+            others = {each.name: states for each in asked if each.name.endswith("hidden_states")}
+            kind(configuration, layer)(**given, **{name: value for name, value in others.items() if name not in given})
 
     def _complex(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         function, width = self.modeling.apply_rotary_emb, 2 * table.shape[-1]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, explains, grade
+from conformance.diagnosis.misread import misread
 from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, compared, seen
@@ -30,7 +32,6 @@ from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.taken import last, taken
 from conformance.diagnosis.undeclared import Raised, joined, placed, undeclared
 from conformance.diagnosis.unless import unless
-from conformance.mutants import for_operation
 from conformance.spec.vectors import Vector
 
 #: How many explanations of the same rank a reader is ready to weigh. At most five fitted in any of 401 trials of
@@ -67,16 +68,18 @@ def explain(
     answered: Sequence[Vector] | None = None,
     axes: str = "",
     denied: Callable[..., bool] | None = None,
+    misreadings: Sequence[Candidate] = (),
 ) -> Diagnosis | None:
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
     that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told. An order of
-    ``axes`` that is declared already isn't advised. What is ``denied`` by other calls isn't named.
+    ``axes`` that is declared already isn't advised. What is ``denied`` by other calls isn't named. ``misreadings`` of a configuration
+    are known mistakes too.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
-        found = _found(operation, everything, denied)
+        found = _found(operation, everything, denied, misreadings)
         taken_ = [one.vector for one in observations] if answered is None else answered
         why = undeclared(operation, taken_, raised, [one.vector for one in everything if one.shows])
         named = _named(operation, found, everything)
@@ -96,17 +99,18 @@ def explain(
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
-def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, configured: bool = False) -> Diagnosis | None:
+def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, configured: Path | None = None) -> Diagnosis | None:
     """Return what is known of the checks of one implementation that failed; where it can be asked again, also what to declare of it.
 
     It may be ``configured``: then a configuration says what it computes.
     """
-    found = _asked(checked, subject)
-    return by_configuration(found, checked) if configured else found
+    if configured is None:
+        return _asked(checked, subject)
+    return by_configuration(_asked(checked, subject, misread(checked[0].task.descriptor, configured)), checked)
 
 
-def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | None:
-    found = _of_checks(checked)
+def _asked(checked: Sequence[Checked], subject: Subject | None, misreadings: Sequence[Candidate] = ()) -> Diagnosis | None:
+    found = _of_checks(checked, misreadings)
     if subject is not None and found is not None and HIGHEST.fullmatch(found.name):
         end = int(found.name.rpartition("=")[2])
         if not Asking(subject, checked[0].task).raises_within([vector for vector, _ in _raised(checked)], end):
@@ -141,7 +145,7 @@ def _raised(checked: Sequence[Checked]) -> list[Raised]:
     return [(one.vector, one.judgement.outcome.message) for one in checked if isinstance(one.judgement.outcome, Errored)]
 
 
-def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
+def _of_checks(checked: Sequence[Checked], misreadings: Sequence[Candidate]) -> Diagnosis | None:
     """Return what the checks that failed show; without a name, also what these have in common.
 
     Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake. What
@@ -151,9 +155,9 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     stored = [one for one in asked if not one.vector.drawn]
     found = None
     for told in (stored, asked) if any(one.failed for one in stored) else (asked,):
-        found = _explained_by(told, asked)
+        found = _explained_by(told, asked, misreadings)
         if found is not None and found.named:
-            if told is asked or _in_table(found, asked):
+            if told is asked or _in_table(found, asked, misreadings):
                 return found
             found = None
     return _in_all(asked, () if found is None else found.description)
@@ -167,9 +171,10 @@ def _in_all(asked: Sequence[Checked], besides: Sequence[str] = ()) -> Diagnosis 
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
-def _in_table(found: Diagnosis, asked: Sequence[Checked]) -> bool:
+def _in_table(found: Diagnosis, asked: Sequence[Checked], misreadings: Sequence[Candidate]) -> bool:
     """Whether what is named is a known mistake, or several, and no number that was found."""
-    return set(found.mutants) <= {mutant.name for mutant in for_operation(asked[0].task.operation)}
+    known_ones = [*known(asked[0].task.operation), *misreadings]
+    return set(found.mutants) <= {one.name for one in known_ones}
 
 
 def _contradicted(candidate: Candidate, asked: Sequence[Checked], *, small: bool) -> bool:
@@ -198,13 +203,13 @@ def _observed(one: Checked) -> Observation:
     return Observation(one.vector, dict(one.reply.values) if one.reply else {}, one.task.dtype, one.task.descriptor.takes.masked)
 
 
-def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:
+def _explained_by(told: Sequence[Checked], asked: Sequence[Checked], misreadings: Sequence[Candidate]) -> Diagnosis | None:
     """Return what the answers to some vectors show, and which of all that was asked gave none."""
     raised = _raised(asked)
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
     task, observed = asked[0].task, [_observed(one) for one in told if one.reply is not None]
     denied = partial(_contradicted, asked=asked)
-    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes, denied)
+    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes, denied, misreadings)
 
 
 def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
@@ -229,13 +234,15 @@ def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen])
         yield splitting(operation, alike, everything)
 
 
-def _found(operation: str, everything: Sequence[Seen], denied: Callable[..., bool] | None = None) -> list[Fit]:
+def _found(
+    operation: str, everything: Sequence[Seen], denied: Callable[..., bool] | None = None, misreadings: Sequence[Candidate] = ()
+) -> list[Fit]:
     """Return what fits in the first round in which something does that no other call denies, best first.
 
     Where something was denied, roundings on top of a mistake explain nothing: no call denies these.
     """
     doubted = not any(one.shows for one in everything)
-    for candidates in () if doubted else _rounds(operation, everything):
+    for candidates in () if doubted else _rounds(operation, everything, misreadings):
         found = _fitting(candidates, everything)
         sure = [fit for fit in found if not (doubted and fit[1].precision)]
         left = [fit for fit in sure if denied is None or not denied(fit[1], small=len(sure) > HANDFUL)]
@@ -245,8 +252,8 @@ def _found(operation: str, everything: Sequence[Seen], denied: Callable[..., boo
     return []
 
 
-def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Candidate]]:
-    singles = known(operation)
+def _rounds(operation: str, everything: Sequence[Seen], misreadings: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
+    singles = [*misreadings, *known(operation)]
     conventions = [candidate for candidate in singles if candidate.kind == "convention"]
     yield singles
     yield plain(operation, everything)

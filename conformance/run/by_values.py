@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from conformance.calls.manner import EXPANDED, MODES, PARTS, REVERSED, SWAPPED, TRACKED, WAYS, Manner
 from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason
@@ -28,7 +29,7 @@ def diagnosable(checked: Checked) -> bool:
 def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagnosis | None:
     """Return the known mistake that wrong values show, and in which mode alone they come; else what is known of them."""
     plain = [each for each in checked if not each.manner.unlike_plain]
-    by = configured(session.target)[0] is not None
+    by = configured(session.target)[0]
     if any(map(diagnosable, plain)):
         from conformance.diagnosis import diagnose
 
@@ -46,7 +47,7 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
     return Diagnosis((), "", "", "", kind="unknown", description=(CONTIGUOUS,)) if strided else None
 
 
-def _in_mode(session: Session, task: Task, plain: Sequence[Checked], mode: str, *, configured: bool) -> Diagnosis | None:
+def _in_mode(session: Session, task: Task, plain: Sequence[Checked], mode: str, *, configured: Path | None) -> Diagnosis | None:
     """Return what all small calls show that are right when they are made plainly, made once more in a mode, by themselves."""
     from conformance.diagnosis import diagnose
 

@@ -70,6 +70,8 @@ class Family:
     unturned: tuple[str, ...] = ()
     """The kinds that don't turn."""
     head_dim: int | None = None
+    twice: bool = False
+    """Whether attention is twice as wide as the hidden state, so that its heads share so many channels."""
     full_head_dim: int | None = None
     """The channels of a head in layers of full attention, where these have others."""
     latent: tuple[int, int] | None = None
@@ -362,7 +364,7 @@ FAMILIES = {
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
     "youtu": LATENT,
-    "zamba2": Family(asked=("use_mem_rope", True)),
+    "zamba2": Family(twice=True, asked=("use_mem_rope", True)),
     "zaya": Family(base=5e6, fraction=0.5),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }

@@ -10,7 +10,7 @@ from refimpl.configuration.layers import FULL, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
-UNREAD = "doesn't count"
+UNREAD, TURN = "doesn't count", "channels turn"
 LATENT = "https://github.com/vllm-project/vllm/pull/41185"
 
 
@@ -74,11 +74,12 @@ def _divided(section: Section, family: Family, notes: Notes) -> int | None:
     channels, among = whole(hidden[0], notes), whole(number[0], notes)
     if channels is None or among is None:
         return None
-    if channels % among:
+    wide, twice = (2 * channels, "twice ") if family.twice else (channels, "")
+    if wide % among:
         notes.find("error", "no-head-dim", hidden[0][0], channels, f"be a multiple of {number[0][0]} ({among}), as head_dim isn't given")
         return None
-    notes.decide(hidden[0][0], channels, f"a head has {channels // among} channels: {channels} divided among {among} heads")
-    return channels // among
+    notes.decide(hidden[0][0], channels, f"a head has {wide // among} channels: {twice}{channels} divided among {among} heads")
+    return wide // among
 
 
 def _below(section: Section) -> str:
@@ -184,6 +185,7 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
         rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
         notes.find("warning", "unread-width", section.name("head_dim"), given, rule)
     for key, value in fraction:
+        notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) is the width that turns")
         if value not in possible:
             notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
     says = f"the last {turning} of {head_dim} channels turn"

@@ -1,0 +1,141 @@
+"""What code computes that takes a number from elsewhere, in the configuration or in another model, for the one that it should read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conformance.adapt.configured import DECLARED, Beside, beside
+from conformance.diagnosis.candidates import Candidate
+from conformance.isolate.described import Descriptor
+from conformance.mutants.building import Function, altered, forcing
+from conformance.mutants.rotary import Rotary, form_of
+from conformance.spec.declarations import operations
+
+#: Numbers of released models that are often written into code.
+RELEASED: tuple[Mapping[str, float], ...] = (
+    *({"factor": factor} for factor in (2.0, 4.0, 8.0, 16.0, 32.0, 40.0)),
+    *({"original_length": 2**power} for power in range(11, 19)),
+    {"low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    {"beta_fast": 32.0, "beta_slow": 1.0},
+)
+#: Where code took what other layers have, the whole head in an exponent, and the longest length for the original one.
+OTHER_LAYERS = ("https://github.com/lablup/mlxcel/issues/1340",)
+WHOLE_HEADS = ("https://github.com/pie-project/pie/pull/603",)
+OTHER_LENGTH = ("https://github.com/huggingface/transformers/issues/38224",)
+
+
+def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
+    """Return what an implementation could compute that reads a configuration wrongly."""
+    said = {name: tuple(value) if isinstance(value, list) else value for name, value in descriptor.restrictions.items()}
+    found = beside(path, descriptor.operation, said)
+    if found is None:
+        return []
+    reader = _Reader(descriptor.operation, said, found)
+    return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *reader.of_whole_heads()]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """An operation, what the configuration says of its parameters, and what stands there besides."""
+
+    operation: str
+    said: Mapping[str, Any]
+    beside: Beside
+
+    def of_other_layers(self) -> Iterator[Candidate]:
+        """Yield what other kinds of layers compute, and their base alone, or all but their base."""
+        for kind, (other, parameters) in self.beside.others.items():
+            said = f"the configuration says of {kind}"
+            ways = {"as": (f"computes what {said}", other, parameters)}
+            if "base" in self.said and "base" in parameters:
+                base, own = {**self.said, "base": parameters["base"]}, {**parameters, "base": self.said["base"]}
+                ways["base-of"] = f"takes the base that {said}", self.operation, base
+                if parameters.keys() - {*DECLARED, "base", "head_dim"}:  # what isn't scaled has names without another kind
+                    ways["scaled-as"] = f"computes what {said}, but with the right base", other, own
+            different = [(self.operation, self.said)]
+            for word, (does, called, given) in ways.items():
+                if (called, given) not in different:
+                    different.append((called, given))
+                    name, should = f"{word}={kind.replace(' ', '-')}", "compute what it says of these layers"
+                    function = _called(called, given)
+                    yield self._named(name, does, should, "choose by the kind of the layer that is asked for", function, OTHER_LAYERS)
+
+    def of_other_lengths(self) -> Iterator[Candidate]:
+        """Yield longer lengths in the place of the original one, and where the rule changes."""
+        original, factor = self.said.get("original_length"), self.said.get("factor", 1.0)
+        if original is None:
+            return
+        longer = {"the longest one": self.beside.longest or original, "the factor times it": round(factor * original)}
+        for length, name in {length: name for name, length in longer.items() if length != original}.items():
+            if "length" in operations()[self.operation].parameters:
+                does = f"follows the length of the sequence only beyond {length}, not beyond {original}"
+                should, fix = "follow it beyond the original length", f"compare with the original length, not with {name}"
+                yield self._named(f"switch-at={length}", does, should, fix, _beyond(self.operation, original, length), OTHER_LENGTH)
+            yield self._instead({"original_length": length}, OTHER_LENGTH)
+
+    def of_other_models(self) -> Iterator[Candidate]:
+        """Yield numbers of other models."""
+        for numbers in RELEASED:
+            if numbers.keys() <= self.said.keys() and not numbers.items() <= self.said.items():
+                yield self._instead({name: value for name, value in numbers.items() if value != self.said[name]})
+
+    def of_whole_heads(self) -> Iterator[Candidate]:
+        """Yield the first frequencies of the whole head, and those of a base that is raised as for it, where a part of it turns."""
+        form, whole = form_of(self.operation), self.beside.head_dim
+        if form is None or self.said.get("head_dim", whole) == whole:
+            return
+        should, fix = "take the width that turns", "multiply head_dim by partial_rotary_factor first"
+        for name, does, ladder, threads in (
+            ("whole-head-raised", "raises the base by the width of the whole head", _raised, ()),
+            ("whole-head-ladder", "takes the first frequencies of the whole head", _first, WHOLE_HEADS),
+        ):
+            function = Rotary(theta=partial(ladder, form.frequencies, whole)).of(self.operation)
+            yield self._named(name, f"{does}, {whole}", should, fix, function, threads)
+
+    def _instead(self, forced: Mapping[str, float], threads: tuple[str, ...] = ()) -> Candidate:
+        name = ",".join(f"{name}={value:.10g}" for name, value in forced.items())
+        does = "uses " + " and ".join(f"{name} {value:.10g} instead of {self.said[name]:.10g}" for name, value in forced.items())
+        names = " and the ".join(forced)
+        fix = f"read the {names} off the configuration"
+        return self._named(name, does, f"take the {names} asked for", fix, forcing(self.operation, forced), threads)
+
+    def _named(self, name: str, does: str, should: str, fix: str, function: Function, threads: tuple[str, ...]) -> Candidate:
+        return Candidate((f"{self.operation}/{name}",), does, should, fix, function, "mistake", threads)
+
+
+def _called(operation: str, parameters: Mapping[str, Any]) -> Function:
+    """Return an operation with its own parameters; of what is asked for it knows what no configuration says."""
+    known = operations()[operation].parameters.keys() & {*DECLARED, "length"}
+    return altered(operation, parameters=lambda asked: {**parameters, **{name: asked[name] for name in known & asked.keys()}})
+
+
+def _beyond(operation: str, original: int, length: int) -> Function:
+    """Return an operation that takes sequences up to a length for ones that are as long as the original length."""
+    return altered(
+        operation,
+        parameters=lambda asked: {**asked, "length": asked["length"] if asked["length"] > length else min(asked["length"], original)},
+    )
+
+
+def _whole(slot: Callable[..., np.ndarray], whole: int, given: tuple[np.ndarray, ...], rule: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(slot(*given, **{**rule, "head_dim": whole}, like=np.zeros(1)))
+
+
+def _first(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
+    """Return as many of the frequencies of a whole head as the part needs."""
+    return _whole(slot, whole, given, rule)[: head_dim // 2]
+
+
+def _raised(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
+    """Return the frequencies of a part by the base that those of a whole head have, if they have one."""
+    logarithms = np.log(_whole(slot, whole, given, rule))
+    steps = np.diff(logarithms)
+    if not np.allclose(steps, steps[0]):
+        message = "frequencies must be those of one base, got others"
+        raise ValueError(message)
+    own: np.ndarray = np.exp(logarithms[0] + steps[0] * whole / head_dim * np.arange(head_dim // 2))
+    return own

@@ -1,0 +1,275 @@
+"""What a configuration says of the whole model, before its kinds of layers: what its type reads of it, and what is left over."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from refimpl.configuration import readers, spellings, temperatures
+from refimpl.configuration.families import Family, is_known, plain_name, turns_whole
+from refimpl.configuration.findings import Kind, Notes
+from refimpl.configuration.layers import Layer, entries
+from refimpl.configuration.sections import Section, is_number, near_miss
+
+BOTH = "https://github.com/sgl-project/sglang/pull/26187"
+ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
+#: Keys of what posenc doesn't judge, and what they say.
+UNJUDGED = {
+    "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
+}
+#: Keys that say which layers turn.
+UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
+#: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
+ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
+
+
+def settled(section: Section, own: Family, notes: Notes) -> Family:
+    """Return what a model type says of a model in which single keys decide whether layers turn."""
+    hidden = section.get("hidden_size")
+    if own.asked and section.get(own.asked[0]) != own.asked[1]:
+        key, wanted = own.asked
+        note = notes.assume if section.get(key) is None else notes.decide
+        note(section.name(key), section.get(key), f"nothing turns: layers of this model type do where it is {wanted!r}")
+        return replace(own, turns=False)
+    if own.biased and (bias := own.biased.get(hidden if isinstance(hidden, int) else 0)) is None:
+        rule = f"be {' or '.join(map(str, own.biased))}: by it code of this model type turns or not, and layers are read as turning"
+        notes.find("warning", "unknown-size", section.name("hidden_size"), hidden, rule)
+    elif own.biased and bias:
+        notes.decide(section.name("hidden_size"), hidden, f"nothing turns: models of this size have {bias}")
+        return replace(own, turns=False)
+    if own.windowless and section.values.get("sliding_window", own) is None:
+        turn = own.windowless == "turn"
+        says = "null: every layer turns, whatever its kind" if turn else "null: no layer turns, whatever its kind"
+        notes.decide(section.name("sliding_window"), None, says)
+        return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False)
+    return own
+
+
+def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
+    """Return a section with the mapping that a model type has where none is given, and whether that was taken."""
+    if not own.rope or section.given(spellings.ROPE):
+        return section, False
+    says = f"{dict(own.rope)}, as the class of this model type in transformers has it where neither this nor rope_scaling is given"
+    notes.assume(section.name(spellings.ROPE[0]), dict(own.rope), says)
+    if any("rope_theta" in each for each in (own.rope, *entries(own.rope).values())):
+        for key, value in section.given(spellings.BASE):
+            rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
+            notes.find("warning", "unread-base", key, value, rule)
+        section = _without(section, spellings.BASE)
+    return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), True
+
+
+def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
+    """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
+    if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
+        return section, rope
+    rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
+    notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
+    return _without(section, spellings.ROPE), None
+
+
+def verify_picks(section: Section, own: Family, notes: Notes) -> None:
+    """Warn of a key that may say which layers have attention, and that isn't read for this model type."""
+    if not own.turns or section.given(spellings.LAYER_TYPES):
+        return
+    read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
+    for key, value in section.given(section.values):
+        name = key.rpartition(".")[2]
+        if name not in read_ones and value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
+            rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
+            notes.find("warning", "unread-layers", key, value, rule)
+
+
+def verify_attention_config(section: Section, notes: Notes) -> None:
+    """Warn of rotary keys in a mapping of attention's own, where transformers drops them."""
+    inside = section.below(spellings.ATTENTION_CONFIG)
+    rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it"
+    for key, value in inside.given(spellings.OF_ATTENTION) if inside and inside.get("rope") is not False else ():
+        notes.find("warning", "unread-mapping", key, value, rule)
+
+
+def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
+    """Tell what code does besides turning queries and keys."""
+    if (values := section.get("rotary_value")) is True:
+        says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
+        notes.decide(section.name("rotary_value"), values, says)
+    if own.values_kept:
+        notes.assume("values", "turned", "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)")
+    if own.values_turn:
+        notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
+    for key, value in section.given(UNJUDGED):
+        notes.decide(key, value, UNJUDGED[key.rpartition(".")[2]])
+
+
+def other_positions(section: Section, model_type: str, own: Family, notes: Notes) -> tuple[str, Any] | None:
+    """Return the key that says that positions come in by something else than rotation; of a model that turns it is left over."""
+    word, key = section.get("position_embedding_type"), section.name("position_embedding_type")
+    if alibi := next((pair for pair in section.given(spellings.ALIBI) if pair[1] is True), None):
+        return _biased(alibi, section, model_type, own, notes)
+    if section.get(own.switch) is False:
+        return section.name(own.switch), False
+    if not isinstance(word, str) or word not in spellings.OTHER_POSITIONS or own.asked:
+        return None
+    if is_known(model_type) and own.turns:
+        notes.decide(key, word, f"{word} is left over: this model type turns")
+    elif section.given(ROTARY):
+        notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(ROTARY)[0][0]}")
+    else:
+        return key, word
+    return None
+
+
+def _biased(key: tuple[str, Any], section: Section, model_type: str, own: Family, notes: Notes) -> tuple[str, Any] | None:
+    """Return the key that says that a bias stands in the place of a rotation, where the type's code reads it."""
+    if not own.turns or own.alibi or not (is_known(model_type) or section.given(ROTARY)):
+        return key if own.turns or not is_known(model_type) else None
+    if is_known(model_type):
+        notes.find("warning", "unread-key", *key, f"be left out: transformers reads it for falcon, not for {model_type}")
+    else:
+        notes.find("error", "two-positions", *key, f"be false beside {section.given(ROTARY)[0][0]}, or that be left out")
+    return None
+
+
+def longest_of(section: Section, notes: Notes) -> int | None:
+    """Return how many positions a model has; what is no number of them is an error."""
+    for key, value in section.given(spellings.MAX_LENGTH):
+        if type(value) is int and value > 0:
+            return value
+        notes.find("error", "bad-length", key, value, "be a number of positions")
+    return None
+
+
+def verify_sections(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
+    """Warn of sections that the code of a model type doesn't read."""
+    if rope is not None and is_known(model_type) and not own.axes_order:
+        for key, value in rope.given(("mrope_section",)):
+            rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
+            notes.find("warning", "unread-sections", key, value, rule)
+
+
+def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
+    """Return the section and the mapping without keys that the code of a model type doesn't read; each that says anything is warned of."""
+    if not is_known(model_type):
+        for key, value in section.given(spellings.UNREAD_WIDTHS):
+            notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
+        return section, rope
+    for name, left, unsaid, rule in _unread(rope, model_type, own):
+        beside = rope.given(left) if rope else []
+        for key, value in (*section.given(left), *beside):
+            if value not in unsaid:
+                notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
+        section, rope = _without(section, left), rope and _without(rope, left)
+    for key, value in section.given(own.unread):
+        named = "unread-base" if key.rpartition(".")[2] in spellings.BASE else readers.UNREAD_PART
+        notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    return _without(section, own.unread), rope
+
+
+def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
+    """Yield keys that the code of a model type doesn't read: the warning's name, the keys, values that say nothing, and who reads them."""
+    if own.without_every is None:
+        yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
+    types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
+    if turns_whole(model_type) and all(named == "default" for named in types):
+        yield readers.UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
+    if own.base_fixed:
+        yield "unread-base", spellings.BASE, (10_000,), "transformers reads it for most types"
+    for warning, table, unsaid in readers.TABLES:
+        for key, readable in table.items():
+            if own.turns and plain_name(model_type) not in readable:
+                yield warning, (key,), unsaid or (own.layout == "interleaved",), _readers(readable)
+    if not own.temperature:
+        yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
+    if not own.values_asked:
+        yield "unread-key", ("rotary_value",), (False, None), "transformers reads it for roformer"
+    if not own.doubles:
+        yield "ignored-key", (temperatures.LOGARITHM,), (False,), "code of Qwen's first models reads it"
+
+
+def _readers(types: Collection[str]) -> str:
+    return f"it is read for {', '.join(types) or 'types that posenc does not know'}"
+
+
+def _without(section: Section, keys: Collection[str]) -> Section:
+    """Return a section without some keys."""
+    return replace(section, values={key: value for key, value in section.values.items() if key not in keys})
+
+
+def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
+    """Warn of bases that no kind of layers takes, of keys of a scaling outside of it, and of a length that is less than the original."""
+    named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
+    bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
+    listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
+    for key, value in section.given((*bases, "rope_ratio", *listed_bases)):
+        if key not in named:
+            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
+    for key, value in section.given(spellings.WITHIN):
+        place = ".".join(rope.path) if rope else spellings.ROPE[0]
+        notes.find("warning", "outside-scaling", key, value, f"stand in {place}, where code reads it")
+    original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
+    for key, value in section.given(spellings.MAX_LENGTH[:1]):
+        if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
+            notes.find("warning", "shortened", key, value, f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens")
+
+
+def verify_known(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
+    if is_known(model_type):
+        return
+    if section.given(ROTARY) or section.get("position_embedding_type") in spellings.ROTATION:
+        rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
+        notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
+    else:
+        rule = f"be one that posenc knows, or a key such as {spellings.BASE[0]} must say that its layers turn"
+        notes.find("error", "no-rotary-key", section.name("model_type"), model_type or None, rule)
+
+
+def verify_bases(section: Section, notes: Notes) -> None:
+    """Warn where the layers of full attention have the base of those that slide: a converter wrote one over the other."""
+    local, rest = section.get("rope_local_base_freq"), section.get("rope_theta")
+    if local is not None and local == rest:
+        notes.find("warning", "equal-bases", section.name("rope_theta"), rest, "be another base than rope_local_base_freq", ONE_BASE)
+
+
+def tell_chunks(section: Section, notes: Notes) -> None:
+    """Note that positions are to begin anew in every chunk of a long sequence, which no frequency shows."""
+    key, given = section.name(spellings.DUAL_CHUNKS), section.get(spellings.DUAL_CHUNKS)
+    if given is None:
+        return
+    sizes = {name: given.get(name, usual) for name, usual in spellings.CHUNK_SIZES.items()} if isinstance(given, Mapping) else {}
+    if not sizes or any(type(size) is not int for size in sizes.values()) or not 0 < sizes["local_size"] < sizes["chunk_size"]:
+        notes.find("error", "bad-chunks", key, given, "have a chunk_size and a local_size below it, in tokens")
+        return
+    chosen = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    says = f"beyond position {sizes['chunk_size']} positions begin anew in every chunk, where code reads it: dual_chunk.weights({chosen})"
+    notes.decide(key, given, says)
+
+
+def mapping(section: Section, notes: Notes) -> Section | None:
+    """Return the mapping of the rope type, under its new or its old name; two that differ are an error."""
+    found = section.given(spellings.ROPE)
+    for key, value in found:
+        if not isinstance(value, Mapping):
+            notes.find("error", "no-mapping", key, value, "be a mapping")
+            return None
+    if len(found) == 2 and found[0][1] != found[1][1]:
+        notes.find("error", "two-scalings", found[1][0], found[1][1], f"be what {found[0][0]} is, beside it", BOTH)
+    return section.below(found[0][0].rsplit(".", 1)[-1]) if found else None
+
+
+def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], notes: Notes) -> None:
+    """Warn of what nobody reads in a mapping that is nested by the kinds of layers."""
+    names = {layer.kind for layer in found}
+    if any(indices is None for indices in found.values()):
+        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
+        names = {*spellings.WITH_ATTENTION}
+    bases = [value.get("rope_theta") for value in entries(rope.values).values()]
+    for key, value in rope.values.items():
+        if isinstance(value, Mapping) and key not in names:
+            close = next((name for name in sorted(names) if name.startswith(key)), "") or near_miss(key, names)
+            hint = f" (did you mean {close}?)" if close else ""
+            notes.find("warning", "unused-kind", rope.name(key), value, f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}")
+        elif not isinstance(value, Mapping) and value is not None:
+            notes.find("warning", "beside-nested", rope.name(key), value, "stand within the kind of layers that it is for")
+    for key, value in section.given(spellings.BASE):
+        if not isinstance(value, list) and value not in bases and None not in bases:
+            notes.find("warning", "outside-nested", key, value, f"be a base that {'.'.join(rope.path)} has: those count")

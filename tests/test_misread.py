@@ -1,0 +1,127 @@
+"""Code that takes a wrong number of a configuration, or one of another model, is told which."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_configured import (
+    BASIC,
+    BY_LAYER,
+    BY_LENGTH,
+    BY_STRETCH,
+    DYNAMIC,
+    GEMMA,
+    LINEAR,
+    MULTIMODAL,
+    ON_AXES,
+    PHI,
+    READER,
+    RESTING,
+    ROTATE,
+    STRETCHED,
+    judged,
+)
+
+from conformance.diagnosis.misread import misread
+from conformance.isolate.session import Session
+
+MODIFIED = (
+    "    scaling = {{**configuration['rope_scaling'], {}}}\n    configuration = {{**configuration, 'rope_scaling': scaling}}\n    return"
+)
+RAISED = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    alpha, width, head_dim = configuration["rope_scaling"]["alpha"], 8, 16
+    base = configuration["rope_theta"] * alpha ** (head_dim / (head_dim - 2))
+    return turned(x, positions, base ** (-np.arange(0, width, 2) / width))
+"""
+CUT = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    whole = frequencies({**configuration, "partial_rotary_factor": 1}, configuration["rope_theta"])
+    return turned(x, positions, whole[:4])
+"""
+WIDE = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "low_freq_factor": 2.0, "high_freq_factor": 10.0}}
+SHORT = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "original_max_position_embeddings": 4096}}
+HALF = {**DYNAMIC, "partial_rotary_factor": 0.5}
+ALPHA = {
+    **BASIC,
+    "model_type": "hunyuan_v1_dense",
+    "rope_theta": 1e4,
+    "partial_rotary_factor": 0.5,
+    "rope_scaling": {"type": "dynamic", "alpha": 1000.0},
+}
+
+
+def fixed(numbers: str) -> str:
+    return ROTATE.replace("    return", MODIFIED.format(numbers))
+
+
+@pytest.mark.parametrize(
+    ("code", "configuration", "names"),
+    [
+        (
+            BY_LENGTH.replace(
+                'configuration["original_max_position_embeddings"]\n    factors', 'configuration["max_position_embeddings"]\n    factors'
+            ),
+            PHI,
+            {"longrope.rotate/switch-at=131072", "longrope.frequencies/switch-at=131072"},
+        ),
+        (
+            BY_STRETCH.replace('["max_position_embeddings"], 16', '["max_position_embeddings"] * 8, 16'),
+            DYNAMIC,
+            {"dynamic_ntk.rotate/original_length=4096"},
+        ),
+        (
+            BY_STRETCH.replace("max(length, trained)", "(length if length > factor * trained else trained)"),
+            DYNAMIC,
+            {"dynamic_ntk.rotate/switch-at=4096"},
+        ),
+        (RAISED, ALPHA, {"ntk_aware.rotate/whole-head-raised"}),
+        (
+            BY_STRETCH.replace("width / (width - 2)", "16 / 14").replace('"], 16', '"], 8'),
+            HALF,
+            {"dynamic_ntk.rotate/whole-head-raised"},
+        ),
+        (CUT, LINEAR, {"position_interpolation.rotate/whole-head-ladder"}),
+        (
+            BY_LAYER.replace("if full", "if not full"),
+            GEMMA,
+            {"rope.rotate/as=full_attention", "position_interpolation.rotate/as=sliding_attention"},
+        ),
+        (BY_LAYER.replace("(local, 10000.0)", "(configuration, 10000.0)"), GEMMA, {"rope.rotate/scaled-as=full_attention"}),
+        (BY_LAYER.replace("(local, 10000.0)", "(local, 1e6)"), GEMMA, {"rope.rotate/base-of=full_attention"}),
+        (ROTATE, RESTING, {"none.rotate/as=every-layer"}),
+        (fixed("'low_freq_factor': 1.0, 'high_freq_factor': 4.0"), WIDE, {"llama3.rotate/low_freq_factor=1,high_freq_factor=4"}),
+        (fixed("'factor': 32.0"), STRETCHED, {"llama3.rotate/factor=32"}),
+        (fixed("'factor': 8.0"), LINEAR, {"position_interpolation.rotate/factor=8"}),
+        (fixed("'original_max_position_embeddings': 8192"), SHORT, {"llama3.rotate/original_length=8192"}),
+        (fixed("'original_max_position_embeddings': 131072"), STRETCHED, {"llama3.rotate/original_length=131072"}),
+    ],
+)
+@pytest.mark.usefixtures("unshrunk")
+def test_what_is_taken_for_what_a_configuration_says_is_named(
+    tmp_path: Path, code: str, configuration: Mapping[str, Any], names: set[str]
+) -> None:
+    report = judged(tmp_path, code, configuration)
+    assert {found.mutants[0] for found in report.diagnoses.values()} == names
+    assert all(len(found.mutants) == 1 and found.fix for found in report.diagnoses.values())
+
+
+def test_layers_that_are_not_scaled_have_the_name_of_that(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, BY_LAYER.replace("(configuration, configuration", "(local, configuration"), GEMMA).diagnoses.values()
+    assert found.mutants == ("position_interpolation.rotate/not-stretched",)
+
+
+def test_lists_that_came_over_the_channel_are_those_of_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(READER + ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3"))
+    partial = {**MULTIMODAL, "model_type": "qwen3_5_text", "head_dim": 48}
+    (tmp_path / "config.json").write_text(json.dumps(partial))
+    path = tmp_path / "config.json"
+    with Session(f"config:{path}:{tmp_path / 'mine.py'}") as session:
+        (descriptor,) = session.implementations
+    assert {one.names for one in misread(descriptor, path)} == {("mrope.rotate/whole-head-raised",), ("mrope.rotate/whole-head-ladder",)}
