@@ -16,7 +16,7 @@ from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only
-from tests.test_report import a_report, wrong
+from tests.test_report import a_report, right, wrong
 
 Function = Callable[..., np.ndarray]
 
@@ -363,6 +363,18 @@ def test_a_name_found_in_one_dtype_is_preferred_to_a_description_in_another() ->
 
     assert conviction.diagnosis == known
     assert conviction.description == ()
+
+
+def test_what_is_right_in_another_dtype_is_no_convention_to_declare() -> None:
+    convention = Diagnosis(("rope.rotate/layout=half",), 'computes layout="half"', "honour it", "declare it", kind="convention")
+    diagnoses = {"mine:rope.rotate:bfloat16": convention}
+    (conviction,) = convictions(a_report(wrong(dtype="bfloat16"), right(dtype="float32"), diagnoses=diagnoses))
+    (everywhere,) = convictions(a_report(wrong(dtype="bfloat16"), diagnoses=diagnoses))
+
+    assert conviction.diagnosis is not None
+    assert conviction.diagnosis.does == 'computes layout="half", but not in float32'
+    assert conviction.diagnosis.fix == "compute in every dtype what is right in float32"
+    assert everywhere.diagnosis == convention
 
 
 def test_the_screen_says_how_to_tell_equal_fits_apart() -> None:

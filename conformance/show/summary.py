@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -194,6 +194,8 @@ def convictions(report: Report) -> list[Conviction]:
             dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
             known = _diagnoses(report, failures[0], dtypes)
             named, described = _named_or_described(known)
+            right = sorted({result.dtype for result in results if judged(result)} - {*dtypes})
+            named = _in_some_dtypes(named, right) if named and right else named
             clues = described if named else (*described, *_kept(failures))
             found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), named, clues))
     return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
@@ -214,6 +216,14 @@ def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, t
     """Return the first diagnosis that has a name, and what the first without one says where none has."""
     named = next((diagnosis for diagnosis in known if diagnosis.named), None)
     return named, () if named is not None else next((diagnosis.description for diagnosis in known), ())
+
+
+def _in_some_dtypes(named: Diagnosis, right: Sequence[str]) -> Diagnosis:
+    """Return a diagnosis that advises to declare no convention which the code hasn't in other dtypes."""
+    if named.kind != "convention":
+        return named
+    others = " and ".join(right)
+    return replace(named, does=f"{named.does}, but not in {others}", fix=f"compute in every dtype what is right in {others}")
 
 
 def precision(report: Report) -> list[Precision]:
