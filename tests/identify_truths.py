@@ -568,3 +568,8 @@ def by_parts(x, positions, factor=16.0, original_length=4096, alpha=1.0, beta=32
     theta = frequencies(x.shape[-1])
     kept = np.clip((original_length * theta / (2 * np.pi) - alpha) / (beta - alpha), 0.0, 1.0)
     return halves(x, positions[:, None] * (theta / factor * (1 - kept) + theta * kept))
+
+
+def slopes_from_zero(num_heads, query_length, key_length):
+    distances = np.abs(np.arange(key_length) - np.arange(key_length - query_length, key_length)[:, None])
+    return -(2.0 ** -np.arange(num_heads))[:, None, None] * distances

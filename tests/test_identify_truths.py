@@ -512,3 +512,8 @@ def test_an_error_that_wants_a_number_says_nothing_of_another_library(tmp_path: 
 def test_an_alpha_beside_a_beta_is_the_end_of_a_band_and_follows_its_argument() -> None:
     assert identity("by_parts").operation == "ntk_by_parts.rotate"
     assert {setting.name for setting in told("by_parts").settings if setting.allowed is None} >= {"factor", "alpha", "beta"}
+
+
+def test_slopes_of_no_rule_are_told_as_what_the_heads_rise_by() -> None:
+    assert identity("slopes_from_zero").operation is None
+    assert "from the key before to a query's own key its heads rise by 1, 0.5, 0.25, 0.125, " in " ".join(identity("slopes_from_zero").seen)

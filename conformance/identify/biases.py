@@ -267,13 +267,14 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence[
     given = {**heads, **{name: one.value for name, one in others.parameters.items()}}
     slopes, _ = _slopes(shown, right(others.operation, given))
     how = "with the sign turned: further away is more" if np.all(slopes < 0) else "but with other slopes"
-    listed = ", ".join(f"{slope:.6g}" for slope in slopes)
     words = "".join(f" ({name} {seen.value})" for name, seen in chosen.items())
-    identity = Identity(None, f"{others.operation.name}{words}, {how}", chosen, (f"times its first head: {listed}",))
 
     def scaled(*at: np.ndarray) -> np.ndarray:
         return np.asarray(slopes[:, None, None] * others.operation.function(*at, **given)[0])
 
+    steps = np.diff(scaled(np.array([1]), np.array([0, 1]))).ravel()
+    seen = f"from the key before to a query's own key its heads rise by {', '.join(f'{step:.6g}' for step in steps)}"
+    identity = Identity(None, f"{others.operation.name}{words}, {how}", chosen, (seen,))
     return held(identity, identity.what, far, scaled, tolerance)
 
 
