@@ -75,6 +75,7 @@ COMMANDS = {
     "check json.tool": "and json.tool has no adapter: name what is meant in it, as json.tool:NAME, or write an adapter with `posenc init",
     "check json.decoder.JSONDecoder": "(did you mean json.decoder:JSONDecoder?)",
     "check no_such.module": "or one of numpy, ",
+    "check rope.rotate": "got 'rope.rotate', an operation: `posenc check TARGET --operation rope.rotate` judges a target by it, ",
     "check torch": "got 'torch', a framework: `posenc init NAME --framework torch` writes",
     "identify mine.apply": "(did you mean mine:apply?)",
     "identify mine.turn": "and mine has no turn: name what is meant in it, as mine:NAME",
@@ -151,6 +152,10 @@ SOURCES = {
         "takes the parameters by name, when=lambda parameters: ..., got KeyError: 'theta' (mine.py:3 in <lambda>), called with {'base': ",
     ),
     "restrictions by position": (offering("'rope.rotate', 'half', 'positive'"), "say by name what restricts it, as layout=..., direction="),
+    "a name that posenc hasn't": (
+        f"from posenc import Adaptor\n{offering()}",
+        "posenc has Adapter, Session, Unsupported and assert_conforms",
+    ),
     "an adapter without a name": (offering().replace("'mine'", ""), "write Adapter('NAME', ...)"),
     "a kind of positions": (offering("'rope.rotate', positions='fromzero'"), "(did you mean from_zero?)"),
     "a kind of rows": (offering("'rope.rotate', rows='share'"), "(did you mean shared?)"),

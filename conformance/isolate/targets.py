@@ -33,6 +33,7 @@ MEANT = {
     "'Adapter' object is not callable": IMPLEMENTS,
     "Adapter.implements() takes from 2 to 3 positional arguments": "say by name what restricts it, as layout=..., direction=...",
     "Adapter.__init__() missing 1 required positional argument: 'name'": "write Adapter('NAME', ...)",
+    "from 'posenc' (": "posenc has Adapter, Session, Unsupported and assert_conforms",
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
 }
 RELATIVE = "attempted relative import with no known parent"
@@ -177,6 +178,8 @@ def _names_a_file(name: str) -> bool:
 
 def _meant_by(target: str) -> str:
     """Return what a target may be meant as: an object of a module that is here or installed, which no misspelt adapter is."""
+    if target in operations():
+        return f", an operation: `posenc check TARGET --operation {target}` judges a target by it, `posenc show {target}` says what it is"
     if target in FRAMEWORKS:
         return f", a framework: `posenc init NAME --framework {target}` writes an adapter of yours to fill in"
     parts = target.split(".")
