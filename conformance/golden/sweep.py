@@ -27,9 +27,6 @@ WISHED: Mapping[str, object] = {
     "scale_base": 2_048.0,
     "max_distance": 128,
     "num_buckets": 32,
-    "times": (2,),
-    "heights": (34,),
-    "widths": (66,),
 }
 #: Buckets of WavLM, whose edges come near whole distances, and more than a signed byte counts.
 FURTHER: tuple[Settings, ...] = (
