@@ -62,7 +62,7 @@ COMMANDS = {
     "check numpy --seed": "--seed must have a value, got none",
     "check numpy --update-baseline=3": "--update-baseline must stand without a value, got one",
     "explain": "CONFIG.json must be given, got nothing",
-    "explain .": "CONFIG.json must be a file that can be read, got '.'",
+    "explain .": "CONFIG.json: file must not be a folder, got '.'",
     "show a b c": "arguments must be those that `posenc show --help` names, got c too",
     "show model llama3": "(did you mean Llama-3.2-3B-Instruct?)",
     "check numpy --baseline nowhere.yaml": "(--update-baseline writes one)",
