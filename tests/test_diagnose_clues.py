@@ -168,6 +168,15 @@ def test_the_angle_of_a_phase_error_is_told_with_its_case() -> None:
     assert float(figure) == pytest.approx(float(np.max(np.abs(angles))), rel=1e-2)
 
 
+def test_no_angle_is_told_where_the_pair_that_is_turned_farthest_cant_be_seen() -> None:
+    def far(positions: np.ndarray) -> np.ndarray:
+        return np.where(positions > 500_000, 2.0, 0.05 * (positions % 3))
+
+    clues = told("rope.rotate", turned_further(far), layout="half", direction="positive")
+    assert any(clue.startswith("a phase error") for clue in clues)
+    assert not any("off by up to" in clue for clue in clues)
+
+
 def test_the_position_from_which_it_is_wrong_is_told() -> None:
     assert "right up to position 2048, wrong from position 2049 on" in told(
         "sinusoidal.encode", lambda p, **given: sinusoidal.encode(np.where(p > 2048, p + p // 3, p), **given)
@@ -365,11 +374,11 @@ def test_a_name_found_in_one_dtype_is_preferred_to_a_description_in_another() ->
     assert conviction.description == ()
 
 
-def test_what_is_right_in_another_dtype_is_no_convention_to_declare() -> None:
+def test_what_is_right_in_the_first_dtype_is_no_convention_to_declare() -> None:
     convention = Diagnosis(("rope.rotate/layout=half",), 'computes layout="half"', "honour it", "declare it", kind="convention")
     diagnoses = {"mine:rope.rotate:bfloat16": convention}
-    (conviction,) = convictions(a_report(wrong(dtype="bfloat16"), right(dtype="float32"), diagnoses=diagnoses))
-    (everywhere,) = convictions(a_report(wrong(dtype="bfloat16"), diagnoses=diagnoses))
+    (conviction,) = convictions(a_report(right(dtype="float32"), wrong(dtype="bfloat16"), diagnoses=diagnoses))
+    (everywhere,) = convictions(a_report(wrong(dtype="bfloat16"), right(dtype="float16"), diagnoses=diagnoses))
 
     assert conviction.diagnosis is not None
     assert conviction.diagnosis.does == 'computes layout="half", but not in float32'

@@ -10,6 +10,7 @@ import click
 import pytest
 from few_vectors import few_vectors
 
+import conformance
 from conformance import cli
 from conformance.commands.options import told
 from conformance.commands.posenc import posenc
@@ -154,7 +155,7 @@ SOURCES = {
     "restrictions by position": (offering("'rope.rotate', 'half', 'positive'"), "say by name what restricts it, as layout=..., direction="),
     "a name that posenc hasn't": (
         f"from posenc import Adaptor\n{offering()}",
-        "posenc has Adapter, Session, Unsupported and assert_conforms",
+        "posenc has " + " and ".join([", ".join(conformance.__all__[:-1]), conformance.__all__[-1]]),
     ),
     "an adapter without a name": (offering().replace("'mine'", ""), "write Adapter('NAME', ...)"),
     "a kind of positions": (offering("'rope.rotate', positions='fromzero'"), "(did you mean from_zero?)"),

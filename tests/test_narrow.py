@@ -143,3 +143,4 @@ def test_the_committed_record_is_read_as_it_was_written() -> None:
     again = record.page(record.read(text), 1, Fraction(1))
 
     assert again.partition("| operation")[2] == text.partition("| operation")[2]
+    assert list(record.read(text).rows) == list(operations())

@@ -194,8 +194,8 @@ def convictions(report: Report) -> list[Conviction]:
             dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
             known = _diagnoses(report, failures[0], dtypes)
             named, described = _named_or_described(known)
-            right = sorted({result.dtype for result in results if judged(result)} - {*dtypes})
-            named = _in_some_dtypes(named, right) if named and right else named
+            first = next((result.dtype for result in results if judged(result)), "")
+            named = _in_some_dtypes(named, first) if named and first not in dtypes else named
             clues = described if named else (*described, *_kept(failures))
             found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), named, clues))
     return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
@@ -218,12 +218,11 @@ def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, t
     return named, () if named is not None else next((diagnosis.description for diagnosis in known), ())
 
 
-def _in_some_dtypes(named: Diagnosis, right: Sequence[str]) -> Diagnosis:
-    """Return a diagnosis that advises to declare no convention which the code hasn't in other dtypes."""
+def _in_some_dtypes(named: Diagnosis, right: str) -> Diagnosis:
+    """Return a diagnosis that advises no convention which the code hasn't in its first dtype, in which most calls were made."""
     if named.kind != "convention":
         return named
-    others = " and ".join(right)
-    return replace(named, does=f"{named.does}, but not in {others}", fix=f"compute in every dtype what is right in {others}")
+    return replace(named, does=f"{named.does}, but not in {right}", fix=f"compute in every dtype what is right in {right}")
 
 
 def precision(report: Report) -> list[Precision]:

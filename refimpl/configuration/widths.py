@@ -127,7 +127,7 @@ def _verify_null(section: Section, rope: Section | None, notes: Notes) -> None:
     """Warn of a share that is there and null: transformers takes the usual one only where the key is missing."""
     for where in (section, *([rope] if rope else [])):
         for key in (key for key in spellings.FRACTION if key in where.values and where.values[key] is None):
-            rule = "be a number, or left out: with a null transformers makes frequencies for the whole head"
+            rule = "be a number, or left out: transformers takes the usual share only where the key is missing"
             notes.find("warning", "null-fraction", where.name(key), None, rule)
 
 
