@@ -152,6 +152,17 @@ def test_an_interrupted_report_is_shown_and_exits_with_130(canned: dict[str, Rep
     assert "mine no verdict: interrupted before everything was run" in capsys.readouterr().out
 
 
+def test_targets_that_an_interrupted_run_has_not_reached_are_named(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
+    canned["first"] = report("first", Passed(), complete=False)
+    canned["second"] = canned["third"] = report("second", Passed())
+
+    assert cli.main(["check", "first", "second", "third"]) == 130
+    told = capsys.readouterr().err
+    assert [f"posenc: {target} isn't judged: the run ended before it was reached" in told for target in ("first", "second", "third")] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
 def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def broken(*_: object, **__: object) -> Report:
         message = "two\nlines"

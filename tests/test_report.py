@@ -644,3 +644,8 @@ def test_values_that_a_predicate_never_takes_are_told_in_the_verdict_and_below()
     assert all(told in " ".join(form([narrow]).replace("\\_", "_").split()) for form in FORMS.values())
     assert record.document(narrow)["evidence"][0]["left_out"] == {"head_dim": "80, 96", "base": "100"}
     assert "predicate" not in screen(right())
+
+
+def test_an_interrupted_run_says_that_no_mistake_was_looked_for() -> None:
+    assert "not looked for: the run was interrupted" in screen(wrong(), complete=False)
+    assert "none of the known ones gives these values" in screen(wrong())

@@ -169,6 +169,8 @@ def _each(
         except OSError as error:
             trouble = error
         if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
+            for each in unreached:
+                refuse(f"{each.target} isn't judged: the run ended before it was reached")
             break
     if trouble is not None:
         raise trouble

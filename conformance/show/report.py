@@ -113,7 +113,7 @@ def _convictions(report: Report, width: int, *, verbose: bool) -> Iterator[Line]
         yield "", ""
         yield from _title(conviction, width)
         if verbose or index < IN_FULL:
-            yield from _named(conviction, width, verbose=verbose)
+            yield from _named(conviction, width, verbose=verbose, looked=report.complete)
             yield from _shown(conviction, report, width, verbose=verbose)
         else:
             yield from _in_short(conviction, report.target, width)
@@ -129,10 +129,10 @@ def _title(conviction: Conviction, width: int) -> Iterator[Line]:
     )
 
 
-def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Line]:
+def _named(conviction: Conviction, width: int, *, verbose: bool, looked: bool) -> Iterator[Line]:
     diagnosis = conviction.diagnosis
     if diagnosis is None:
-        yield from _unnamed(conviction, width)
+        yield from _unnamed(conviction, width, looked=looked)
         return
     yield from _field(diagnosis.label, diagnosis.name, width, style="head")
     yield from _field("does", diagnosis.does, width)
@@ -146,10 +146,12 @@ def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Lin
         yield from _field("tell apart", separating, width, style="quiet")
 
 
-def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
+def _unnamed(conviction: Conviction, width: int, *, looked: bool) -> Iterator[Line]:
     hashed = _kind(conviction.smallest.outcome) == Reason.HASH_ORDER.value
     if conviction.description or (not hashed and Reason.VALUE.value in {_kind(failure.outcome) for failure in conviction.failures}):
-        yield from _field("mistake", "none of the known ones gives these values", width)
+        found = looked or conviction.description
+        words = "none of the known ones gives these values" if found else "not looked for: the run was interrupted"
+        yield from _field("mistake", words, width)
     for index, clue in enumerate(conviction.description):
         yield from _field("clues" if index == 0 else "", clue, width)
 
