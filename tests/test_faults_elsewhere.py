@@ -20,6 +20,7 @@ from test_nothing_lost import LOCKED, ONCE
 from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
 from conformance.cli import main
+from conformance.identify import MORE
 from conformance.identify.asking import LOST, Strangers
 from conformance.isolate.session import Session
 from conformance.isolate.tree import runs
@@ -782,3 +783,56 @@ def test_identify_says_which_variable_a_function_asks_for_and_lacks(
     source = "def f(num_heads): os.getenv('MY_BACKEND'); return 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)"
 
     assert "the code asks for MY_BACKEND, which is withheld from it" in identified(tmp_path, capsys, source)
+
+
+#: Ends the run at a call of a function, and would never answer.
+ENDS_THE_RUN = """
+import os, pathlib, signal, time
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+CHECKED = "pasted_adapter" in pathlib.Path("/proc/self/cmdline").read_text()
+
+def slopes(num_heads):
+    if {when}:
+        os.kill(int((HERE / "harness").read_text()), signal.{number})
+        time.sleep(600)
+    return 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
+"""
+AS_ADAPTER = """
+from conformance import Adapter
+adapter = Adapter("two")
+adapter.implements("alibi.slopes")(lambda *, num_heads, **_: slopes(num_heads))
+adapter.implements("rope.frequencies")(lambda *, head_dim, base: base ** (-np.arange(0, head_dim, 2) / head_dim))
+"""
+RUNS = """
+import os, pathlib, sys
+from conformance.cli import main
+pathlib.Path("harness").write_text(str(os.getpid()))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the function reads from /proc who called it")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_identify_says_that_an_interruption_left_its_adapter_unchecked(tmp_path: Path, number: str) -> None:
+    (tmp_path / "slopes.py").write_text(ENDS_THE_RUN.format(when="CHECKED", number=number))
+
+    ended = ran(tmp_path, "-c", RUNS, "identify", "slopes.py:slopes")
+
+    assert ended.returncode == Status.INTERRUPTED, ended.stdout + ended.stderr
+    assert "alibi.slopes" in ended.stdout
+    assert "the adapter wasn't checked to its end: it was interrupted" in ended.stdout
+    assert f"not tried, it was interrupted: {MORE}" in " ".join(ended.stdout.split())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the function reads from /proc who called it")
+def test_identify_names_the_functions_that_an_interruption_left_unasked(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(ENDS_THE_RUN.format(when="True", number="SIGINT") + AS_ADAPTER)
+
+    ended = ran(tmp_path, "-c", RUNS, "identify", "two.py", "--json")
+
+    assert ended.returncode == Status.INTERRUPTED, ended.stdout + ended.stderr
+    told = json.loads(ended.stdout)
+    assert [each["declared"][0] for each in told] == ["alibi.slopes", "rope.frequencies"]
+    assert all(each["untried"] for each in told)

@@ -11,7 +11,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import PLACE, OutOfTimeError, Strangers
+from conformance.identify.asking import INTERRUPTED, PLACE, OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Identity, in_these_calls
 from conformance.identify.following import settings
@@ -57,7 +57,7 @@ def identify(
 
     ``call`` says how to call it (``f(x, positions)``), ``given`` the values of settings, ``framework`` whose arrays it takes, ``only``
     the label of the implementations to look at; the adapter of one function is tried at the lowest level where it is to ``check``.
-    After so many ``seconds`` no call is begun, and what wasn't tried is told.
+    After so many ``seconds``, or an interruption, no call is begun, and what wasn't tried is told; then the interruption is raised.
     Raises ``TargetError`` where there is no such function, or it refuses every call.
     """
     plan = plans.said(call) if call is not None else None
@@ -69,20 +69,24 @@ def identify(
             message = f"--only must be one of {', '.join(sorted(labels))}, got {only!r}{near_miss(str(only), labels)}"
             raise SelectionError(message)
         for signature in signatures:
-            strangers.keep_apart()
-            told = _told(strangers, recognise(strangers, signature, plan, chosen))
+            told = None
             try:
-                tried = replace(told, checked=_checked(target, told, limits, strangers)) if check else told
-                tried = _steadied(strangers, tried)
+                strangers.keep_apart()
+                told = _told(strangers, recognise(strangers, signature, plan, chosen))
+                told = replace(told, checked=_checked(target, told, limits, strangers)) if check else told
+                told = _steadied(strangers, told)
             except KeyboardInterrupt:
-                yield told
-                raise
-            if tried.found.broken is not None:
-                raise tried.found.broken
-            found = tried.found
-            if strangers.alone and tried.identity is None and not (found.ended or found.untried or tried.faults):
+                strangers.stop()
+                told = told or _told(strangers, recognise(strangers, signature, plan, chosen))
+                told = _steadied(strangers, replace(told, checked=told.checked or _unchecked(told)) if check else told)
+            if told.found.broken is not None:
+                raise told.found.broken
+            found = told.found
+            if strangers.alone and told.identity is None and not (found.ended or found.untried or told.faults):
                 raise TargetError(_nothing(target, found))
-            yield tried
+            yield told
+        if strangers.stopped:
+            raise KeyboardInterrupt
 
 
 def _told(strangers: Strangers, found: Found) -> Told:
@@ -134,6 +138,13 @@ def _checked(target: str, told: Told, limits: Limits | None, strangers: Stranger
     place = target.rpartition(":")[0]
     folder = Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
     return checked(text, folder, limits, late=lambda: strangers.over)
+
+
+def _unchecked(told: Told) -> Checked | None:
+    """Return what is said of an adapter whose check was interrupted."""
+    if told.place is None or told.text is None:
+        return None
+    return Checked(conforms=False, words=f"the adapter wasn't checked to its end: {INTERRUPTED}")
 
 
 def _place(target: str) -> Place | None:

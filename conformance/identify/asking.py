@@ -23,7 +23,7 @@ ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
 #: Where an exception came from, whose file may have the name of a library, and where one of the call itself does.
 PLACE, OWN = re.compile(r" \([^()]*:\d+ in [^()]*\)"), " (inside.py:"
 MODULE = "conformance.identify.inside"
-OVER = "the time is over (--seconds)"
+OVER, INTERRUPTED = "the time is over (--seconds)", "it was interrupted"
 #: A refusal that came so often again when the call was repeated is taken for what it is from then on.
 OFTEN = 20
 LOST = f"its process was lost {FUTILE} times after an answer"
@@ -73,7 +73,7 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
 
 
 class OutOfTimeError(Exception):
-    """All the time is over that was given to say what functions are, or one has ended its process too often after its answers."""
+    """A function is asked no more: all the time is over, it was interrupted, or it has ended its process too often after its answers."""
 
 
 class Strangers(Session):
@@ -88,17 +88,23 @@ class Strangers(Session):
         super().__init__(target, limits)
         self.framework = framework or ""
         self.until = time.monotonic() + seconds
+        self.stopped = False
         self.unanswered: dict[int, dict[str, None]] = {}
         self.refusals: Counter[tuple[int, str]] = Counter()
 
+    def stop(self) -> None:
+        """Begin no call from now on, and end the one that was interrupted."""
+        self.stopped, self.until = True, -math.inf
+        self.close()
+
     @property
     def over(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time is over, or it was interrupted."""
         return time.monotonic() > self.until
 
     def spent(self, index: int) -> str:
         """Why a function is asked no more, in words; nothing where it is."""
-        return OVER if self.over else LOST if self._ended[index, ANY] >= FUTILE else ""
+        return INTERRUPTED if self.stopped else OVER if self.over else LOST if self._ended[index, ANY] >= FUTILE else ""
 
     @property
     def functions(self) -> tuple[Signature, ...]:

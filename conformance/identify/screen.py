@@ -82,7 +82,7 @@ class Told:
     def document(self) -> dict[str, object]:
         """Return everything as data."""
         identity = self.identity
-        beside = {"left": list(self.left), "faults": list(self.faults)}
+        beside = {"declared": self.found.signature.declared, "left": list(self.left), "faults": list(self.faults)}
         if identity is None:
             tried = [list(pair) for pair in self.found.tried]
             return {"name": self.name, "operation": None, "tried": tried, "untried": list(self.found.untried), **beside}
@@ -90,7 +90,6 @@ class Told:
             "name": self.name,
             "operation": identity.operation,
             "values_of": identity.values_of,
-            "declared": self.found.signature.declared,
             "contradicted": self.contradicted,
             "what": identity.what,
             "call": self.found.probe.plan.words() if self.found.probe else None,
@@ -119,6 +118,8 @@ def lines(told: Told) -> Iterator[Line]:
         nothing = f"unknown, {told.spent}" if told.found.untried else _nothing(told.found)
         yield "bad", f"  {identity.what if identity is not None else nothing}"
         yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
+        declared = told.found.signature.declared
+        yield from (("quiet", f"{INDENT}declared as {operation}") for operation in (declared or ())[:1])
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
         yield from _untried(told)
         return
