@@ -10,6 +10,8 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
+from refimpl.configuration.defaults import HEAD_DIM_OF, SIZES_OF
+from refimpl.configuration.differences import applying
 from refimpl.configuration.families import FAMILIES, WHOLE, family
 from tools.generate.models import published
 from tools.released import RELEASED
@@ -250,3 +252,42 @@ def test_llama3_with_equal_ends_blends_no_pair_as_in_transformers() -> None:
     scaling = {"rope_type": "llama3", "factor": 16.0, **ends, "rope_theta": 5e5}
     reading, *_ = read_as_theirs(hidden_size=512, max_position_embeddings=131_072, rope_parameters=scaling)
     assert [finding.name for finding in reading.every_finding] == ["no-band"]
+
+
+@pytest.mark.parametrize("name", sorted(SIZES_OF))
+def test_a_part_that_says_no_size_has_those_of_its_class_in_transformers(name: str) -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    of_class = transformers.CONFIG_MAPPING[name]()
+    (kind,) = config.read({"model_type": "llava_next", "text_config": {"model_type": name, "vocab_size": 64}}).kinds
+
+    assert SIZES_OF[name] == (of_class.hidden_size, of_class.num_attention_heads)
+    assert kind.rotation is not None
+    assert kind.rotation.head_dim == of_class.hidden_size // of_class.num_attention_heads
+
+
+@pytest.mark.parametrize("name", sorted(HEAD_DIM_OF))
+def test_a_null_width_is_warned_of_where_the_class_in_transformers_refuses_it(name: str) -> None:
+    transformers, errors = pytest.importorskip("transformers", minversion="5.23.0"), pytest.importorskip("huggingface_hub.errors")
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4}
+    try:
+        transformers.CONFIG_MAPPING[spelt(name)](**sizes, head_dim=None)
+    except errors.StrictDataclassFieldValidationError:
+        refused = True
+    else:
+        refused = False
+    found = config.read({"model_type": name, **sizes, "head_dim": None, "rope_theta": 1e4}).every_finding
+
+    assert ("null-width" in {finding.name for finding in found}) is refused
+
+
+@pytest.mark.parametrize("name", ["axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "glm_moe_dsa", "longcat_flash", "youtu"])
+def test_which_types_take_head_dim_for_the_width_that_turns_is_as_in_transformers(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    models = pytest.importorskip("conformance.adapters.transformers_configured")
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4}
+    whole = {"model_type": name, **sizes, **LATENT, "vocab_size": 64, "intermediate_size": 64, "head_dim": 24, "rope_theta": 1e4}
+    told = {difference.says for _, difference in applying(config.read(whole))}
+
+    wide = len(models.frequencies(configuration=whole, layer=0, length=None)) == 12
+
+    assert any("the width that turns" in says for says in told) is wide

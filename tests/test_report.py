@@ -397,8 +397,8 @@ def test_what_is_right_again_beyond_a_wrong_position_is_told() -> None:
 @pytest.mark.parametrize(
     ("positions", "words"),
     [
-        ((-1,), "wrong only at position -1"),
-        ((-300, -1), "wrong only at negative positions from -1 down"),
+        ((-1,), "wrong at position -1"),
+        ((-300, -1), "wrong at negative positions from -1 down"),
         ((-1, 300, 301), "wrong from position 300 and at position -1"),
         ((-2049, 2049), "wrong from position 2,049"),
         ((-2, 0), "wrong from position 0"),

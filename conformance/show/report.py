@@ -376,11 +376,10 @@ def _wrong(positions: Sequence[int]) -> str:
     """Say from where on it is wrong, and at which negative positions that lie nearer to 0."""
     first = min((position for position in positions if position >= 0), default=None)
     below = [position for position in positions if position < 0 and (first is None or -position < first)]
-    only = "" if first is not None else "only "
     told = [] if first is None else [f"from position {first:,}"]
     if below:
         told.append(f"at position {below[0]:,}" if len(below) == 1 else f"at negative positions from {max(below):,} down")
-    return f"wrong {only}{' and '.join(told)}"
+    return f"wrong {' and '.join(told)}"
 
 
 def _dtype_precision(row: Precision) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-#: The channels of a head, where the key is missing; where it is null, the hidden state is divided among the heads.
+#: The channels of a head, where the key is missing.
 HEAD_DIMS = {
     64: ("gpt_oss", "muse_spark"),
     128: (
@@ -17,7 +17,11 @@ HEAD_DIMS = {
         *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "vaultgemma"),
     ),
 }
-#: The same of layers of full attention alone, unless a mapping by layers says it.
+#: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
+NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+#: The channels of the hidden state and the number of heads among which they are divided, where a model's part says neither.
+SIZES = {(4096, 32): ("llama", "mistral", "mixtral", "qwen2")}
+#: The channels of a head in layers of full attention alone, unless a mapping by layers says it.
 FULL_HEAD_DIMS = {512: ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")}
 #: The channels of a head of latent attention that don't turn, and those that do.
 LATENTS = {
@@ -58,4 +62,4 @@ def by_type(table: Mapping[Any, tuple[str, ...]]) -> dict[str, Any]:
     return {name: value for value, names in table.items() for name in names}
 
 
-HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF = by_type(HEAD_DIMS), by_type(FULL_HEAD_DIMS), by_type(LATENTS)
+HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF, SIZES_OF = by_type(HEAD_DIMS), by_type(FULL_HEAD_DIMS), by_type(LATENTS), by_type(SIZES)

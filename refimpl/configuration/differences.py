@@ -9,7 +9,7 @@ from refimpl.configuration.findings import Reading, Rotation
 from refimpl.configuration.indexers import UNREAD as IGNORED
 from refimpl.configuration.readers import ALPHA
 from refimpl.configuration.scalings import MSCALES
-from refimpl.configuration.widths import TURN, UNREAD
+from refimpl.configuration.widths import AMONG, IS_THE_WIDTH, TURN
 
 #: Whether a difference shows at a value of its key, in layers that turn so, in a model that is read so.
 Shows = Callable[[Any, Rotation, Reading], bool]
@@ -93,6 +93,10 @@ STATIC = (
     "https://github.com/vllm-project/vllm/issues/5093",
 )
 DIVIDED = "transformers divided hidden_size among the heads all the same", "https://github.com/huggingface/transformers/pull/32495"
+WHOLE = (
+    "transformers 5.23 takes it for the width that turns, in place of qk_rope_head_dim",
+    "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/deepseek_v3/configuration_deepseek_v3.py",
+)
 DOUBLED = (
     "transformers 5.23 lets the two members of a pair follow two axes, which is no rotation",
     "https://github.com/huggingface/transformers/pull/46417",
@@ -115,7 +119,7 @@ DIFFERENCES = (
     ),
     Difference("short_mscale", "mlxcel ignored it, and took the long factors always", f"{GITHUB}lablup/mlxcel/issues/1358"),
     Difference("partial_rotary_factor", "vLLM applied it twice", f"{GITHUB}vllm-project/vllm/pull/30384", is_part, TURN),
-    Difference("partial_rotary_factor", "vLLM cut qk_rope_head_dim by it", f"{GITHUB}vllm-project/vllm/pull/41185", is_part, UNREAD),
+    Difference("partial_rotary_factor", "vLLM cut qk_rope_head_dim by it", f"{GITHUB}vllm-project/vllm/pull/41185", is_part, IS_THE_WIDTH),
     Difference("rotary_pct", "code took the whole head in the exponent", f"{GITHUB}pie-project/pie/pull/603", is_part, TURN),
     Difference(
         "rotary_dim",
@@ -123,7 +127,8 @@ DIFFERENCES = (
         f"{GITHUB}huggingface/transformers/pull/48486",
         of_types("minimax_m2"),
     ),
-    Difference("head_dim", *DIVIDED, told=UNREAD),
+    Difference("head_dim", *DIVIDED, told=AMONG),
+    Difference("head_dim", *WHOLE, of_types("axk1", "deepseek_v3", "glm4_moe_lite", "longcat_flash", "youtu"), IS_THE_WIDTH),
     Difference("no_rope_layers", "rknn-llm turned every layer", f"{GITHUB}airockchip/rknn-llm/issues/501", has_zero),
     Difference("rope_local_base_freq", "mlxcel scaled local layers too, or no layer", f"{GITHUB}lablup/mlxcel/issues/1340", scales_others),
     Difference("compress_ratios", "SGLang scaled layers of ratio 0 too", f"{GITHUB}sgl-project/sglang/pull/34788", has_zero_unscaled),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, ROPES
+from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, NULLABLE, ROPES, SIZES_OF
 from refimpl.configuration.readers import ALPHA
 
 FULL = ("full_attention",)
@@ -70,6 +70,10 @@ class Family:
     unturned: tuple[str, ...] = ()
     """The kinds that don't turn."""
     head_dim: int | None = None
+    nullable: bool = False
+    """Whether the key of that may be null, where the hidden state is divided among the heads."""
+    sizes: tuple[int, int] | None = None
+    """The channels of the hidden state and the number of heads, where a part of a model says neither."""
     twice: bool = False
     """Whether attention is twice as wide as the hidden state, so that its heads share so many channels."""
     full_head_dim: int | None = None
@@ -374,9 +378,10 @@ def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
     name = plain_name(model_type)
     found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
-    head_dim, full_head_dim, latent = (table.get(name) for table in (HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF))
+    tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF}
+    of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, head_dim=head_dim, full_head_dim=full_head_dim, latent=latent, rope=ROPES.get(name, {}), alpha=alpha)
+    return replace(found, **of_class, nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
 
 
 def is_known(model_type: str) -> bool:

@@ -42,6 +42,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     images.verify(configuration, own, notes)
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
+    whole.verify_resting(section, rope, own, notes)
     section, rope = whole.only_nested(section, rope, own, notes)
     whole.verify_sections(rope, model_type, own, notes)
     whole.verify_bases(section, notes)

@@ -16,6 +16,8 @@ ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 UNJUDGED = {
     "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
 }
+#: The base that says nothing, as most code takes it where none is given.
+USUAL_BASE = 10_000
 #: Keys that say which layers turn.
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
@@ -27,8 +29,11 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
     hidden = section.get("hidden_size")
     if own.asked and section.get(own.asked[0]) != own.asked[1]:
         key, wanted = own.asked
-        note = notes.assume if section.get(key) is None else notes.decide
-        note(section.name(key), section.get(key), f"nothing turns: layers of this model type do where it is {wanted!r}")
+        value = section.get(key)
+        if isinstance(value, str) and value.lower() == str(wanted).lower():
+            notes.find("warning", "other-letters", section.name(key), value, f"be {wanted!r} in these letters: no layer turns as it is")
+        note = notes.assume if value is None else notes.decide
+        note(section.name(key), value, f"nothing turns: layers of this model type do where it is {wanted!r}")
         return replace(own, turns=False)
     if own.biased and (bias := own.biased.get(hidden if isinstance(hidden, int) else 0)) is None:
         rule = f"be {' or '.join(map(str, own.biased))}: by it code of this model type turns or not, and layers are read as turning"
@@ -77,6 +82,18 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
         if name not in read_ones and value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
             rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
             notes.find("warning", "unread-layers", key, value, rule)
+
+
+def verify_resting(section: Section, rope: Section | None, own: Family, notes: Notes) -> None:
+    """Warn of a scaling, and of a base that isn't the usual one, where no layer turns."""
+    if own.turns:
+        return
+    rule = "be left out: no layer of this model turns"
+    for key, value in section.given(spellings.BASE):
+        if value != USUAL_BASE:
+            notes.find("warning", "unread-base", key, value, rule)
+    if rope is not None and any(value != "default" for _, value in rope.given(("rope_type", "type"))):
+        notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
 
 def verify_attention_config(section: Section, notes: Notes) -> None:
@@ -172,7 +189,7 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
     if turns_whole(model_type) and all(named == "default" for named in types):
         yield readers.UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
     if own.base_fixed:
-        yield "unread-base", spellings.BASE, (10_000,), "transformers reads it for most types"
+        yield "unread-base", spellings.BASE, (USUAL_BASE,), "transformers reads it for most types"
     for warning, table, unsaid in readers.TABLES:
         for key, readable in table.items():
             if own.turns and plain_name(model_type) not in readable:

@@ -10,7 +10,8 @@ from refimpl.configuration.layers import FULL, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
-UNREAD, TURN = "doesn't count", "channels turn"
+UNREAD, TURN, IS_THE_WIDTH = "doesn't count", "channels turn", "is the width that turns"
+AMONG = "divided among the heads"
 LATENT = "https://github.com/vllm-project/vllm/pull/41185"
 
 
@@ -60,6 +61,9 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
     if family.head_dim is not None and "head_dim" not in section.values:
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
+    if family.head_dim is not None and not family.nullable:
+        rule = f"be a number, or left out: transformers takes {family.head_dim} where the key is missing, and refuses null"
+        notes.find("warning", "null-width", section.name("head_dim"), None, rule)
     return _divided(section, family, notes)
 
 
@@ -67,6 +71,12 @@ def _divided(section: Section, family: Family, notes: Notes) -> int | None:
     """Return the channels of the hidden state divided among the heads."""
     hidden = section.given(spellings.HIDDEN if family.grid is None else spellings.HIDDEN_OF_IMAGES)[:1]
     number = section.given(spellings.HEADS)[:1]
+    if family.sizes is not None and section.path and not hidden and not number:
+        whole_width, heads_of_class = family.sizes
+        head_dim = whole_width // heads_of_class
+        says = f"a head has {head_dim} channels: {whole_width} {AMONG} ({heads_of_class}), as the class in transformers has it"
+        notes.assume("head_dim", head_dim, says)
+        return head_dim
     if not hidden or not number:
         rule = f"be given, or hidden_size and num_attention_heads{_below(section)}"
         notes.find("error", "no-head-dim", section.name("head_dim"), None, rule)
@@ -95,7 +105,7 @@ def _undivided(section: Section, head_dim: object) -> str:
     if not hidden or not number or not all(type(pair[0][1]) is int and pair[0][1] > 0 for pair in (hidden, number)):
         return ""
     among = hidden[0][1] / number[0][1]
-    return "" if among == head_dim else f"; {hidden[0][0]} divided among the heads ({among:g}) {UNREAD}"
+    return "" if among == head_dim else f"; {hidden[0][0]} {AMONG} ({among:g}) {UNREAD}"
 
 
 def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, family: Family, notes: Notes) -> int | None:
@@ -189,14 +199,16 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
     if type(head_dim) is not int or head_dim < turning:
         notes.find("error", "bad-width", section.name("head_dim"), head_dim, f"be at least {latent[0]} ({turning})")
         return None
+    if given not in (None, turning):
+        notes.decide(section.name("head_dim"), given, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
     possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
     if given is not None and given not in (turning, head_dim, head_dim - turning, section.get("v_head_dim")):
         rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
         notes.find("warning", "unread-width", section.name("head_dim"), given, rule)
     for key, value in fraction:
-        notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) is the width that turns")
+        notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
         if value not in possible:
-            notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
+            notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) {IS_THE_WIDTH}", LATENT)
     says = f"the last {turning} of {head_dim} channels turn"
     if given_width:
         notes.decide(*given_width, says)
