@@ -483,6 +483,28 @@ def test_the_command_writes_json_and_ends_with_1_where_no_scheme_is_known(capsys
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("x, positions, causal=True, eps=1e-6", "not seen: what causal, eps do (left at their defaults)"),
+        ("x, positions, causal=True", "not seen: what causal does (left at its default)"),
+        ("x, past_len=0", "called as f(x, offset) in float32"),
+        ("x, pos_offset=0", "called as f(x, offset) in float32"),
+    ],
+)
+def test_what_an_argument_is_called_by_is_told_or_that_no_call_gives_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: str, words: str
+) -> None:
+    begins = f" + {arguments[3:-2]}" if arguments.endswith("=0") else ""
+    positions = f"numpy.arange(x.shape[-2]){begins}" if begins else "positions"
+    code = f"def f({arguments}):\n    return rope.rotate(x, {positions}, head_dim=x.shape[-1], base=1e4, layout='half')\n"
+    (tmp_path / "mine.py").write_text(f"import numpy\nfrom refimpl.schemes import rope\n\n{code}")
+
+    assert main(["identify", f"{tmp_path}/mine.py:f", "--no-check"]) == 0
+
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([f"{FILE}:interpolate"], "must name a function that exists, got no 'interpolate' (did you mean interpolated?)"),

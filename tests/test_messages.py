@@ -88,6 +88,8 @@ COMMANDS = {
     "show rope.rotte": "(did you mean rope.rotate?)",
     "show model Llama-3.1": "(did you mean Llama-3.",
     "init not-a-name": "must be a Python name, got 'not-a-name' (did you mean not_a_name?)",
+    "init new/my_rope": "(did you mean my_rope in new, since the file is written where the command runs?)",
+    "identify apply": "(did you mean mine.py:apply?)",
     "init numpy": "must not be that of a module which is imported",
     "init mine --operation t5.bukket": "(did you mean t5.bucket?)",
     "init mine --operation t5": "(did you mean t5.bucket, t5.bias, t5.weights or t5.attend?)",
@@ -107,6 +109,10 @@ SOURCES = {
     "a misspelt method": (offering().replace("implements", "implement"), "(did you mean implements?)"),
     "a decorator without an operation": (offering().replace("('rope.rotate')", ""), "@adapter.implements(OPERATION) is written with one"),
     "the result of a call": (f"{NAMED}adapter.implements('rope.rotate', abs(-1))\n", "pass the function itself, not what a call of it"),
+    "a function that is called": (
+        f"{NAMED}def turn(x): pass\nadapter.implements('rope.rotate', turn())\n",
+        "give the function itself, turn without parentheses",
+    ),
     "a class": (
         f"{NAMED}class F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', F)\n",
         "F must be given as an object that is called, F(), got the class",

@@ -110,8 +110,10 @@ def write(name: str, operation: str, framework: str, directory: Path) -> Path:
     """Write ``NAME.py`` with an adapter for one operation, or raise where that would harm."""
     stem = name.removesuffix(".py")
     if not stem.isidentifier():
-        own = re.sub(r"\W", "_", stem)
-        message = f"name must be a Python name, got {name!r}{f' (did you mean {own}?)' if own.isidentifier() else ''}"
+        folder, slash, last = stem.rpartition("/")
+        own = re.sub(r"\W", "_", last)
+        place = f" in {folder or slash}, since the file is written where the command runs" if slash else ""
+        message = f"name must be a Python name, got {name!r}{f' (did you mean {own}{place}?)' if own.isidentifier() else ''}"
         raise SelectionError(message)
     if len(stem) > LONGEST:
         message = f"name must have at most {LONGEST} letters, got {len(stem)}"

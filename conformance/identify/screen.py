@@ -101,7 +101,7 @@ class Told:
             "tried": [list(pair) for pair in self.found.tried],
             "untried": list(self.found.untried),
             "undone": self.undone,
-            "unseen": [*identity.unseen, *_unseen(identity, self.settings)],
+            "unseen": [*identity.unseen, *_unseen(identity, self)],
             "declaration": self.declaration(),
             "conforms": None if self.checked is None else self.checked.conforms,
             "checked": None if self.checked is None else self.checked.words,
@@ -128,7 +128,7 @@ def lines(told: Told) -> Iterator[Line]:
     yield from _declared(told)
     yield from (("", line) for line in _parameters(identity, told.settings))
     yield from (("", f"{INDENT}{line}") for line in identity.seen)
-    yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(identity, told.settings)])
+    yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(identity, told)])
     yield from _untried(told)
     if told.checked is not None:
         yield "good" if told.checked.conforms else "bad", f"{INDENT}{told.checked.words}"
@@ -224,11 +224,22 @@ def _fate(setting: Setting | None, source: str) -> str:
     return "" if len(setting.allowed) == 1 else f"; follows {source} among {', '.join(map(str, setting.allowed))}"
 
 
-def _unseen(identity: Identity, settings: Sequence[Setting]) -> list[str]:
-    arrays = operations()[identity.operation].arrays if identity.operation else {}
-    known = ("head_dim", "dim", *identity.follows, *" ".join(arrays.values()).split())
-    names = [setting.name for setting in settings if setting.seen is None and setting.name not in known]
-    return [f"{', '.join(names)} (no value told one from another)"] if names else []
+def _unseen(identity: Identity, told: Told) -> list[str]:
+    """Return in words of which parameters no value showed anything, and which arguments no call gave."""
+    operation = operations()[identity.operation] if identity.operation else None
+    known = ("head_dim", "dim", *identity.follows, *" ".join(operation.arrays.values() if operation else ()).split())
+    names = [setting.name for setting in told.settings if setting.seen is None and setting.name not in known]
+    unseen = [f"{', '.join(names)} (no value told one from another)"] if names else []
+    if operation is None or told.found.probe is None:
+        return unseen
+    plan, positional = told.found.probe.plan, told.found.signature.positional
+    asked = {"width", *operation.parameters, *told.found.probe.settings}
+    tried = {name for name, role in plan.optional.items() if role in asked}
+    given = {*(each.name for each in positional[: len(plan.arguments)]), *plan.keywords, *tried}
+    left = [each.name for each in (*positional, *told.found.signature.keywords) if each.name not in given]
+    one = len(left) == 1
+    words = f"what {', '.join(left)} {'does' if one else 'do'} (left at {'its default' if one else 'their defaults'})"
+    return [*unseen, words] if left else unseen
 
 
 def _seen(seen: Seen) -> dict[str, object]:

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib.machinery import PathFinder
@@ -36,6 +36,8 @@ MEANT = {
     "from 'posenc' (": "posenc has Adapter, Session, Unsupported and assert_conforms",
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
 }
+#: What Python says of a function that is called without its arguments.
+MISSING = re.compile(r"(\w+)\(\) missing \d+ required")
 RELATIVE = "attempted relative import with no known parent"
 #: What else a declaration says by keyword.
 DECLARED = tuple(each.name for each in inspect.signature(Adapter.implements).parameters.values() if each.kind is each.KEYWORD_ONLY)
@@ -192,7 +194,9 @@ def _meant_by(target: str) -> str:
                 file = next(filter(Path.is_file, (place.with_suffix(".py"), place / "__init__.py")), None)
                 if file is not None:
                     return _inside(".".join(parts[:count]), ".".join(parts[count:]) or "adapter", file)
-    return near_miss(target, [*BUNDLED, *_files_here()])
+    defined = re.compile(rf"^(def|class) {re.escape(target)}\b", re.MULTILINE)
+    file = next((name for name in sorted(_files_here()) if defined.search(Path(name).read_text(encoding="utf-8", errors="replace"))), None)
+    return f" (did you mean {file}:{target}?)" if file else near_miss(target, [*BUNDLED, *_files_here()])
 
 
 def _inside(module_: str, name: str, file: Path) -> str:
@@ -294,12 +298,21 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
 
 
 def _broken(target: str, error: BaseException) -> str:
-    lines = list[int | None]()
+    own = list[traceback.FrameSummary]()
     with suppress(OSError):  # of a working folder that the target has left, and that is gone
         file = Path(target).resolve()
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
-    hint = next((meant for words, meant in MEANT.items() if words in str(error)), "") or _of_place(Path(target), error)
-    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{f': {hint}' if hint else ''}"
+        own = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
+    hints = (meant for words, meant in MEANT.items() if words in str(error))
+    hint = next(hints, "") or _called(own, error) or _of_place(Path(target), error)
+    return f"{target} can't be imported: {told(error)}{f' (line {own[-1].lineno})' if own else ''}{f': {hint}' if hint else ''}"
+
+
+def _called(own: Sequence[traceback.FrameSummary], error: BaseException) -> str:
+    """Return what to write where a function is called in the declaration that it should be given to."""
+    found = MISSING.match(str(error))
+    if not own or found is None or "implements(" not in (own[-1].line or ""):
+        return ""
+    return f"give the function itself, {found[1]} without parentheses"
 
 
 def _of_place(path: Path, error: BaseException) -> str:
