@@ -195,8 +195,9 @@ def _meant_by(target: str) -> str:
                 if file is not None:
                     return _inside(".".join(parts[:count]), ".".join(parts[count:]) or "adapter", file)
     defined = re.compile(rf"^(def|class) {re.escape(target)}\b", re.MULTILINE)
-    file = next((name for name in sorted(_files_here()) if defined.search(Path(name).read_text(encoding="utf-8", errors="replace"))), None)
-    return f" (did you mean {file}:{target}?)" if file else near_miss(target, [*BUNDLED, *_files_here()])
+    here = sorted(_files_here())
+    with_it = next((name for name in here if defined.search(Path(name).read_text(encoding="utf-8", errors="replace"))), None)
+    return f" (did you mean {with_it}:{target}?)" if with_it else near_miss(target, [*BUNDLED, *here])
 
 
 def _inside(module_: str, name: str, file: Path) -> str:
