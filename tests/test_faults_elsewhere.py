@@ -1,6 +1,7 @@
 """What ``posenc check`` promises under faults, ``identify``, ``precision``, ``compare`` and the pytest plugin keep too."""
 
 import functools
+import itertools
 import json
 import os
 import shlex
@@ -8,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ from conformance.identify import MORE
 from conformance.identify.asking import LOST, Strangers
 from conformance.isolate.session import Session
 from conformance.isolate.tree import runs
-from conformance.precision import survey
+from conformance.precision import answers, survey
 from conformance.run.questions import Judge
 from conformance.show import compare
 from tools import reliability
@@ -785,54 +786,151 @@ def test_identify_says_which_variable_a_function_asks_for_and_lacks(
     assert "the code asks for MY_BACKEND, which is withheld from it" in identified(tmp_path, capsys, source)
 
 
-#: Ends the run at a call of a function, and would never answer.
+#: Ends the run at a call of a function, and answers some seconds later.
 ENDS_THE_RUN = """
 import os, pathlib, signal, time
 import numpy as np
+from conformance import Adapter
+from refimpl.schemes import binary, rope
 
 HERE = pathlib.Path(__file__).parent
 CHECKED = "pasted_adapter" in pathlib.Path("/proc/self/cmdline").read_text()
+adapter = Adapter("two")
 
-def slopes(num_heads):
+@adapter.implements("alibi.slopes", max_bias=8.0, slopes="paper")
+def slopes(num_heads, **_):
     if {when}:
         os.kill(int((HERE / "harness").read_text()), signal.{number})
-        time.sleep(600)
+        time.sleep({seconds})
     return 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
-"""
-AS_ADAPTER = """
-from conformance import Adapter
-adapter = Adapter("two")
-adapter.implements("alibi.slopes")(lambda *, num_heads, **_: slopes(num_heads))
-adapter.implements("rope.frequencies")(lambda *, head_dim, base: base ** (-np.arange(0, head_dim, 2) / head_dim))
+
+@adapter.implements("rope.frequencies")
+def frequencies(*, head_dim, base):
+    return rope.frequencies(head_dim=head_dim, base=base, like=np.zeros(1))
 """
 RUNS = """
 import os, pathlib, sys
-from conformance.cli import main
 pathlib.Path("harness").write_text(str(os.getpid()))
+from {module} import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the function reads from /proc who called it")
+def interrupted(folder: Path, *arguments: str, when: str = "True", number: str = "SIGINT", seconds: float = 600) -> str:
+    """Return what a command says that a function of its target interrupts."""
+    (folder / "two.py").write_text(ENDS_THE_RUN.format(when=when, number=number, seconds=seconds))
+    module = arguments[0] if arguments[0] == "pytest" else "conformance.cli"
+
+    ended = ran(folder, "-c", RUNS.format(module=module), *arguments[module == "pytest" :])
+
+    assert ended.returncode == (pytest.ExitCode.INTERRUPTED if module == "pytest" else Status.INTERRUPTED), ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended.stdout + ended.stderr
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the function reads from /proc who called it")
+
+
+@ON_LINUX
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_identify_says_that_an_interruption_left_its_adapter_unchecked(tmp_path: Path, number: str) -> None:
-    (tmp_path / "slopes.py").write_text(ENDS_THE_RUN.format(when="CHECKED", number=number))
+    told = " ".join(interrupted(tmp_path, "identify", "two.py:slopes", when="CHECKED", number=number).split())
 
-    ended = ran(tmp_path, "-c", RUNS, "identify", "slopes.py:slopes")
-
-    assert ended.returncode == Status.INTERRUPTED, ended.stdout + ended.stderr
-    assert "alibi.slopes" in ended.stdout
-    assert "the adapter wasn't checked to its end: it was interrupted" in ended.stdout
-    assert f"not tried, it was interrupted: {MORE}" in " ".join(ended.stdout.split())
+    assert "alibi.slopes" in told
+    assert "the adapter wasn't checked to its end: it was interrupted" in told
+    assert f"not tried, it was interrupted: {MORE}" in told
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the function reads from /proc who called it")
+@ON_LINUX
 def test_identify_names_the_functions_that_an_interruption_left_unasked(tmp_path: Path) -> None:
-    (tmp_path / "two.py").write_text(ENDS_THE_RUN.format(when="True", number="SIGINT") + AS_ADAPTER)
+    told = json.loads(interrupted(tmp_path, "identify", "two.py", "--json").splitlines()[0])
 
-    ended = ran(tmp_path, "-c", RUNS, "identify", "two.py", "--json")
-
-    assert ended.returncode == Status.INTERRUPTED, ended.stdout + ended.stderr
-    told = json.loads(ended.stdout)
     assert [each["declared"][0] for each in told] == ["alibi.slopes", "rope.frequencies"]
-    assert all(each["untried"] for each in told)
+    assert all(each["untried"] and each["spent"] == "it was interrupted" for each in told)
+
+
+@ON_LINUX
+def test_check_names_the_operations_that_an_interruption_left_unasked(tmp_path: Path) -> None:
+    told = interrupted(tmp_path, "check", "two.py", "--report", "found", "--json")
+    record = json.loads(told.splitlines()[0])
+
+    assert [each["operation"] for each in record["evidence"]] == ["alibi.slopes", "rope.frequencies"]
+    assert "not reached: " in (tmp_path / "found" / "summary.md").read_text()
+    assert "rope.frequencies" in (tmp_path / "found" / "junit.xml").read_text()
+
+
+@ON_LINUX
+def test_check_has_a_document_for_every_target_that_an_interruption_left_unasked(tmp_path: Path) -> None:
+    told = interrupted(tmp_path, "check", "two.py", "numpy", "--json")
+    records = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+
+    assert [(each["target"], each["complete"]) for each in records] == [("two.py", False), ("numpy", False)]
+
+
+@ON_LINUX
+def test_an_answer_that_comes_after_an_interruption_is_no_forgery(tmp_path: Path) -> None:
+    told = interrupted(tmp_path, "pytest", "-p", "no:cacheprovider", "--posenc", "two.py", seconds=0.3)
+
+    assert "nobody asked for" not in told
+
+
+def interrupting_at(number: int, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does the same, and at one of its calls is interrupted."""
+    calls = itertools.count(1)
+
+    def called(*given: Any, **named: Any) -> Any:
+        if next(calls) == number:
+            raise KeyboardInterrupt
+        return plain(*given, **named)
+
+    return called
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_precision_names_what_an_interruption_left_unmeasured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    monkeypatch.setattr(answers, "ask", interrupting_at(2, answers.ask))
+
+    assert main(["precision", written(tmp_path), *["--json"] * as_json]) == Status.INTERRUPTED
+
+    told = capsys.readouterr().out
+    if as_json:
+        record = json.loads(told)
+        assert [record["complete"], len(record["curves"]), record["undone"]] == [False, 1, ["kept binary.encode in float32"]]
+    else:
+        assert "not measured, since the run was interrupted: kept binary.encode in float32" in " ".join(told.split())
+
+
+def test_compare_names_what_an_interruption_left_unmeasured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(compare, "ready", interrupting_at(3, compare.ready))  # of two schemes the first at the second length
+
+    assert main(["compare", "alibi", "--lengths", "4,8,16", "--phase", "forward"]) == Status.INTERRUPTED
+
+    told = capsys.readouterr().out
+    assert "4 tokens" in told
+    assert "not measured, since the run was interrupted: 8 tokens, forward, 16 tokens, forward" in " ".join(told.split())
+
+
+def test_identify_says_that_no_call_was_made_before_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupts(_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Strangers, "functions", property(interrupts))
+
+    assert main(["identify", written(tmp_path), "--json"]) == Status.INTERRUPTED
+
+    told = capsys.readouterr()
+    assert json.loads(told.out) == []
+    assert "kept.py isn't identified: the run ended before any call" in told.err
+
+
+def test_ctrl_c_while_the_program_is_imported_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+
+    ended = ran(tmp_path, "-c", "import sys; from posenc.__main__ import main; sys.exit(main())", PYTHONPATH=f"{tmp_path}:{ROOT}")
+
+    assert ended.returncode in (-signal.SIGINT, Status.INTERRUPTED)
+    assert "Traceback" not in ended.stderr

@@ -22,6 +22,7 @@ from conformance.calls.outcomes import Crashed, Errored, Failed, Reason, Report,
 from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.cli import main
+from conformance.commands import replay
 from conformance.isolate.session import Session
 from conformance.isolate.targets import COMMAND, TargetError
 from conformance.protocol import lines
@@ -209,6 +210,25 @@ def test_a_case_is_put_to_every_implementation_by_its_label(command: Callable[..
 
     shown = capsys.readouterr().out
     assert "rope.rotate/half-layout (a): error: for a\nrope.rotate/half-layout (b): error: for b\n" in shown
+
+
+def test_replay_names_the_cases_that_an_interruption_left_unasked(
+    command: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = iter([{}, KeyboardInterrupt])
+
+    def call(*given: Any) -> Any:
+        if next(made) is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return plain(*given)
+
+    plain = replay.call
+    monkeypatch.setattr(replay, "call", call)
+    asked = command('{"id": request["id"], "replies": [{"error": "no"}]}')
+
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "rope.rotate/far", "--command", asked]) == Status.INTERRUPTED
+
+    assert "not asked to the end: rope.rotate/far" in capsys.readouterr().out
 
 
 def test_an_answer_that_is_no_result_ends_no_replay(command: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:

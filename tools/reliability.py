@@ -128,9 +128,9 @@ second operation is judged rightly, and no process is left.
 - If SIGKILL ends the harness itself, its workers end at once on Linux, with everything that they started. On other systems they end when
   they have finished their call, and the processes that they started live on. A file that is just being written leaves a `.….tmp` beside
   it.
-- A signal during the start of Python, before it imports anything of ours, ends it in Python's own way: SIGINT with its own message, the
-  others without a message. In pytest that lasts until it has read its options. `assert_conforms` leaves signals to the program that runs
-  the test.
+- A signal during the start of Python, before it runs anything of ours, ends it in Python's own way: SIGINT with its own message, the
+  others without a message. Then, until the program heeds signals, about a tenth of a second, each ends it without a word. In pytest that
+  lasts until it has read its options. `assert_conforms` leaves signals to the program that runs the test.
 - If a target's file is overwritten or removed during the run, no worker can be started again. Each operation that needs one then counts
   as a crash, even if it did nothing wrong. The harness doesn't look for files and folders that an implementation leaves elsewhere.
 """

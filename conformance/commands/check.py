@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ def check(
     deviations = _deviations(baseline, update=update, whole=not part)
     _make_ready(folder, baseline if update else None)
     tell = functools.partial(_tell, as_json=as_json, verbose=verbose)
-    reports, unkept = _each(every, judge, deviations, tell, _nowhere if folder is None else functools.partial(_keep, folder))
+    pass_over = tell if as_json else _nothing
+    reports, unkept = _each(every, judge, deviations, tell, pass_over, _nowhere if folder is None else functools.partial(_keep, folder))
     status = worst(report.status for report in reports)
     with keeping(status):
         if deviations is not None and deviations.write():
@@ -141,6 +143,7 @@ def _each(
     judge: "Callable[..., Report]",
     deviations: "Baseline | None",
     tell: "Callable[[Report], None]",
+    pass_over: "Callable[[Report], None]",
     keep: "Callable[[Sequence[Report]], None]",
 ) -> "tuple[list[Report], Exception | None]":
     """Judge, keep and tell one target after another; what went wrong meanwhile is raised when what was judged is told.
@@ -171,6 +174,8 @@ def _each(
         if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
             for each in unreached:
                 refuse(f"{each.target} isn't judged: the run ended before it was reached")
+                with suppress(OSError):
+                    pass_over(each)
             break
     if trouble is not None:
         raise trouble
@@ -240,6 +245,10 @@ def _written(folder: Path, reports: "Sequence[Report]") -> None:
     from conformance.reports import files
 
     files.write(reports, folder)
+
+
+def _nothing(report: "Report") -> None:
+    """Tell no more of a target that wasn't reached than that, which a person is told."""
 
 
 def _nowhere(reports: "Sequence[Report]") -> None:

@@ -11,7 +11,7 @@ import click
 
 from conformance.calls.limits import Limits
 from conformance.commands.limited import limited
-from conformance.commands.telling import tell
+from conformance.commands.telling import refuse, tell
 
 if TYPE_CHECKING:
     from conformance.identify.screen import Told
@@ -63,8 +63,12 @@ def identify(
                 documents.append(each.document())  # now, since it asks the function about its declaration
             else:
                 _write(each)
+    except KeyboardInterrupt:
+        if not known:
+            refuse(f"{target} isn't identified: the run ended before any call")
+        raise
     finally:  # an interruption leaves the functions before it
-        if documents:
+        if as_json:
             click.echo(json.dumps(documents))
     context.exit(Status.CONFORMS if all(known) else Status.DIFFERS)
 

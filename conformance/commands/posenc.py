@@ -15,7 +15,8 @@ from conformance.commands.identify import identify
 from conformance.commands.limited import TIMES, limited
 from conformance.commands.places import Place
 from conformance.commands.precision import precision
-from conformance.commands.telling import keeping, tell
+from conformance.commands.telling import keeping, tell, unmeasured
+from conformance.isolate.interrupts import CutShort
 from conformance.version import __version__
 
 #: What stands before the name of a released model, and what lists them.
@@ -260,13 +261,18 @@ def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], bac
     asked = compare.phases(phases, library)
     progress = terminal.Progress("compare")
     measured: list[compare.Table] = []
+    undone: tuple[str, ...] = ()
     try:
         for table in compare.tables(chosen, counts, asked, library, progress):
             measured.append(table)  # noqa: PERF402  an interruption leaves those before it
+    except CutShort as interruption:
+        undone = (*interruption.undone, *([f"the picture {plot}"] if plot is not None else ()))
+        raise
     finally:
         progress.clear()
         if measured:
             tell(compare.lines(compare.Comparison(library, tuple(measured))))
+        tell(unmeasured(undone))
     if plot is not None:
         from conformance.pictures import costs
 

@@ -8,9 +8,12 @@ import click
 
 from conformance.commands.limited import limited
 from conformance.commands.places import Place
-from conformance.commands.telling import keeping, tell
+from conformance.commands.telling import keeping, tell, unmeasured
+from conformance.isolate.interrupts import CutShort
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conformance.calls.limits import Limits
     from conformance.precision.curve import Curve
 
@@ -36,14 +39,14 @@ def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: 
     try:
         for curve in survey.curves(target, chosen=operations, head_dim=head_dim, limits=limits, progress=progress):
             curves.append(curve)  # noqa: PERF402  an interruption leaves those before it
-    except KeyboardInterrupt:  # it leaves the curves before it
+    except KeyboardInterrupt as interruption:  # it leaves the curves before it
         progress.clear()
-        if curves:
-            _show(target, curves, tables=bool(operations), as_json=as_json, complete=False)
+        undone = interruption.undone if isinstance(interruption, CutShort) else (target,)
+        _show(target, curves, tables=bool(operations), as_json=as_json, undone=undone)
         raise
     finally:
         progress.clear()
-    _show(target, curves, tables=bool(operations), as_json=as_json, complete=True)
+    _show(target, curves, tables=bool(operations), as_json=as_json)
     if plot is not None:
         from conformance.pictures import precision as picture
 
@@ -52,11 +55,11 @@ def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: 
         click.echo(f"wrote {plot}", err=as_json)
 
 
-def _show(target: str, curves: "list[Curve]", *, tables: bool, as_json: bool, complete: bool) -> None:
+def _show(target: str, curves: "list[Curve]", *, tables: bool, as_json: bool, undone: "Sequence[str]" = ()) -> None:
     from conformance.precision import record, screen
 
     if as_json:
-        sys.stdout.write(record.text(target, curves, complete=complete))
+        sys.stdout.write(record.text(target, curves, undone))
     else:
-        tell(screen.lines(target, curves, tables=tables))
+        tell([*screen.lines(target, curves, tables=tables), *unmeasured(undone)])
     sys.stdout.flush()

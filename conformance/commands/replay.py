@@ -70,6 +70,10 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1,
             names = [vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})" for vector, one in together]
             try:
                 replies = asked.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
+            except KeyboardInterrupt:
+                done = next(index for index, each in enumerate(every) if each is together[0])
+                yield f"not asked to the end: {', '.join(vector.id for vector, _ in every[done:])}"
+                raise
             except ImpatientError:
                 raise
             except (CommandError, ProgramEndedError) as error:

@@ -10,7 +10,7 @@ import click
 from conformance.calls.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from conformance.show.terminal import Line
 
@@ -43,6 +43,11 @@ def tell(lines: "Iterable[Line]") -> None:
     from conformance.show import terminal
 
     terminal.write(terminal.folded(lines, terminal.width(sys.stdout)), sys.stdout)
+
+
+def unmeasured(undone: "Sequence[str]") -> "list[Line]":
+    """Return what is said of what an interruption left undone."""
+    return [("warn", f"not measured, since the run was interrupted: {', '.join(undone)}")] if undone else []
 
 
 def refuse(message: str) -> None:

@@ -82,7 +82,7 @@ class Told:
     def document(self) -> dict[str, object]:
         """Return everything as data."""
         identity = self.identity
-        beside = {"declared": self.found.signature.declared, "left": list(self.left), "faults": list(self.faults)}
+        beside = {"declared": self.found.signature.declared, "left": list(self.left), "faults": list(self.faults), "spent": self.spent}
         if identity is None:
             tried = [list(pair) for pair in self.found.tried]
             return {"name": self.name, "operation": None, "tried": tried, "untried": list(self.found.untried), **beside}

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -21,6 +21,27 @@ ONE_END = 2.0
 
 #: How long may be waited in one piece: of several signals at once the system may give all to threads that wake nobody.
 DEAF_SECONDS = 0.5
+
+
+class CutShort(KeyboardInterrupt):
+    """An interruption, and what it left undone."""
+
+    def __init__(self, undone: Sequence[str]) -> None:
+        """Carry it, in words."""
+        super().__init__()
+        self.undone = tuple(undone)
+
+
+@contextlib.contextmanager
+def leaving(undone: Sequence[str]) -> Iterator[None]:
+    """Have an interruption of the block carry what it leaves undone."""
+    try:
+        yield
+    except CutShort:  # within, where more is known
+        raise
+    except KeyboardInterrupt as interruption:
+        raise CutShort(undone) from interruption
+
 
 Handler = Callable[[int, FrameType | None], Any]
 

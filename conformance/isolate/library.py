@@ -144,7 +144,7 @@ def _classes(modules: list[ModuleType]) -> Iterator[type]:
 
 def _lasts(each: Replacement) -> bool:
     """Whether it should last: functions, also inherited ones, classes, constants; none that is private, which imports of libraries mend."""
-    if each.name.startswith("_") and not each.name.startswith("__"):
+    if each.name.startswith("_") and not each.name.startswith("__") and each.name not in getattr(each.holder, "__all__", ()):
         return False
     if each.before is ABSENT:
         inherited = any(each.name in vars(base) for base in getattr(each.holder, "__mro__", ())[1:])

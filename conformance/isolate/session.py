@@ -274,11 +274,13 @@ class Session:
         self._asking = True
         try:
             replied = conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
+            self._asking = False
         except CallFailedError as failure:
             self._kin.miss((), str(failure.outcome))
-            self.close()
             raise
-        self._asking = False
+        finally:
+            if self._asking:  # interrupted, too: an answer that comes now is one that was asked for
+                self.close()
         return replied
 
     def _verify_patient(self) -> None:

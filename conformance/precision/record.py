@@ -12,9 +12,10 @@ from conformance.spec.profiles import PROFILES
 FORMAT = 1
 
 
-def text(target: str, curves: Sequence[Curve], *, complete: bool = True) -> str:
-    """Return the document on one line."""
-    said = {"format": FORMAT, "target": target, "complete": complete, "curves": [_curve(curve) for curve in curves]}
+def text(target: str, curves: Sequence[Curve], undone: Sequence[str] = ()) -> str:
+    """Return the document on one line; ``undone`` is what an interruption left unmeasured."""
+    every = [_curve(curve) for curve in curves]
+    said = {"format": FORMAT, "target": target, "complete": not undone, "curves": every, "undone": list(undone)}
     return json.dumps(finite(said), allow_nan=False) + "\n"
 
 

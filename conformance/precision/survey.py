@@ -6,6 +6,7 @@ from dataclasses import replace
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
+from conformance.isolate.interrupts import leaving
 from conformance.isolate.session import Session
 from conformance.isolate.targets import TargetError
 from conformance.judge import logits
@@ -35,7 +36,7 @@ def curves(
 ) -> Iterator[Curve]:
     """Yield them one by one."""
     verify(chosen, head_dim)
-    with Session(target, limits) as session, Session(wide.REFERENCE) as reference:
+    with leaving([target]), Session(target, limits) as session, Session(wide.REFERENCE) as reference:
         wanted = Selection(None, _measured(chosen), None, None, "core", 0)
         tasks = wanted.tasks(session.implementations)
         _offered(target, tasks, chosen)
@@ -68,23 +69,30 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
     vectors: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
     for vector in load(list(vectors)):
         vectors[vector.operation].append(vector)
+    names = [f"{task.descriptor.label} {task.operation} in {task.dtype}" for task in tasks]
     for done, task in enumerate(tasks):
-        progress(done, len(tasks), f"{task.descriptor.label} {task.operation} {task.dtype}")
-        subject, own = session.subject(task.descriptor, task.dtype, task.profile), vectors[task.operation]
-        asked = list(answers.ask(subject, task, own))
-        if any(each.fault is not None for each in asked):
-            session.keep_apart()
-        found, depends = answers.settled(asked, task, _alone(session, task))
-        measured = curve.measure(found, task, depends=depends)
-        if not answers.futile(asked) and not depends:
-            measured = replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
-        if not measured.points and not measured.faults:
-            measured = replace(measured, faults=tuple(answers.refusals(subject, own))[:1])
-        kept = {id(each) for each in found}
-        failed = dict.fromkeys(f"at first {each.fault}" for each in asked if each.fault is not None and id(each) not in kept)
-        after = session.aftermath(task.descriptor.index, task.dtype)
-        beside = [] if after or failed or measured.faults else _ends(session, task)
-        yield replace(measured, left=(*after, *failed, *beside, *session.at_hand, *session.withheld))
+        progress(done, len(tasks), names[done])
+        with leaving(names[done:]):
+            measured = _measure(session, reference, task, vectors[task.operation], head_dim)
+        yield measured
+
+
+def _measure(session: Session, reference: Session, task: Task, own: Sequence[Vector], head_dim: int) -> Curve:
+    subject = session.subject(task.descriptor, task.dtype, task.profile)
+    asked = list(answers.ask(subject, task, own))
+    if any(each.fault is not None for each in asked):
+        session.keep_apart()
+    found, depends = answers.settled(asked, task, _alone(session, task))
+    measured = curve.measure(found, task, depends=depends)
+    if not answers.futile(asked) and not depends:
+        measured = replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
+    if not measured.points and not measured.faults:
+        measured = replace(measured, faults=tuple(answers.refusals(subject, own))[:1])
+    kept = {id(each) for each in found}
+    failed = dict.fromkeys(f"at first {each.fault}" for each in asked if each.fault is not None and id(each) not in kept)
+    after = session.aftermath(task.descriptor.index, task.dtype)
+    beside = [] if after or failed or measured.faults else _ends(session, task)
+    return replace(measured, left=(*after, *failed, *beside, *session.at_hand, *session.withheld))
 
 
 def _ends(session: Session, task: Task) -> list[str]:

@@ -27,7 +27,8 @@ def text(reports: Sequence[Report]) -> str:
             _unjudged(root, report.target, INTERRUPTED, "Interrupted")
         evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
         notes = _notes(report)
-        for name, results in _suites(report):
+        suites = {name: list[Result]() for name in sorted(evidence)} | dict(_suites(report))
+        for name, results in suites.items():
             _suite(root, report, name, results, evidence.get(name), (*at_hand(report), *notes.get(name, ())))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"

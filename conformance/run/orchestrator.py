@@ -150,10 +150,19 @@ class _Run:
             self._explain()
         except KeyboardInterrupt:
             complete = False
+            self.gathered += self._unreached()
         results = sorted(map(self._seen_again, self._results()), key=sharding.order)
         evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
         found = tuple(results), self.diagnoses, complete, tuple(evidence)
         return Report(self.session.target, self._header(), *found, reached=self.session.reached, warnings=self._warnings())
+
+    def _unreached(self) -> Iterator[Gathered]:
+        """Yield what isn't known of cases of which no golden value was asked for."""
+        begun = [gathered.task for gathered in self.gathered]
+        for task in (case.task for case in self.cases if case.task not in begun and self.selection.cases is None):
+            gathered = Gathered(task, self.selection.level)
+            gathered.ended = INTERRUPTED
+            yield gathered
 
     def _warnings(self) -> tuple[str, ...]:
         return (*self.session.warnings, *self.selection.unoffered(self.session.implementations))

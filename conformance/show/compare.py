@@ -14,6 +14,7 @@ import numpy as np
 
 from conformance.adapt import frameworks
 from conformance.adapt.selection import SelectionError, verify_names
+from conformance.isolate.interrupts import leaving
 from conformance.show.backends import Backend, Call
 from conformance.show.terminal import Line
 from conformance.version import __version__
@@ -145,7 +146,9 @@ def tables(
     for done, (length, phase) in enumerate(wanted):
         if progress is not None:
             progress(done, len(wanted), f"{length} tokens, {phase}")
-        yield _table(schemes, phase, length, library)
+        with leaving([f"{length} tokens, {phase}" for length, phase in wanted[done:]]):
+            table = _table(schemes, phase, length, library)
+        yield table
 
 
 def _table(schemes: Sequence[str], phase: str, length: int, library: Backend) -> Table:

@@ -88,6 +88,7 @@ def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
         yield from _conforming(right, several=several, smoke=report.header.get("level") == "smoke")
     if not report.complete:
         yield "missing", INTERRUPTED
+        yield from _unreached(report, several=several)
     yield from _missing([each for each in lacking if each.missing != (INTERRUPTED,)], verbose=verbose)
     for words in _apart(rows, several=several, verbose=verbose) if verbose or len(rows) <= IN_FULL else _together(rows):
         yield "covered", words
@@ -106,6 +107,14 @@ def _conforming(rows: Sequence[Coverage], *, several: bool, smoke: bool) -> Iter
     if rows:
         named = ", ".join(_name(row, several=several) for row in rows) if len(rows) <= IN_FULL else _numbered(rows)
         yield "conforms", f"{named} (as far as smoke looks)" if smoke else named
+
+
+def _unreached(report: Report, *, several: bool) -> Iterator[Said]:
+    """Say of which operations nothing was asked."""
+    begun = {(result.operation, result.implementation) for result in report.results}
+    names = dict.fromkeys(_name(each, several=several) for each in report.lacking if _of(each) not in begun)
+    if names:
+        yield "missing", f"not reached: {', '.join(names)}"
 
 
 def _missing(lacking: Sequence[Evidence], *, verbose: bool) -> Iterator[Said]:
@@ -178,7 +187,7 @@ def _names(names: Sequence[str], *, verbose: bool) -> str:
     return f"{', '.join(shown)}{rest}"
 
 
-def _name(row: Coverage, *, several: bool) -> str:
+def _name(row: Coverage | Evidence, *, several: bool) -> str:
     return f"{row.implementation}: {row.operation}" if several else row.operation
 
 
