@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-sixth check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-sixtieth released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-sample check-legacy check-legacy-sample check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-sample accuracy accuracy-sample test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-sample released-mlx mutation mutation-sample narrow narrow-sample peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -15,11 +15,14 @@ help: ## list the targets
 check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter whose library is installed
 	$(RUN) examples/run.py
 
-check-sixth: $(VENV)/.runtime ## a sixth of what the targets with many operations offer, and all of the others
-	$(RUN) examples/run.py --every 6 --sample-seed $(DAY)
+check-sample: $(VENV)/.runtime ## a twelfth of what the targets with many operations offer, and all of the others
+	$(RUN) examples/run.py --every 12 --sample-seed $(DAY)
 
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4
+
+check-legacy-sample: .venvs/transformers4/.peers ## a half of it
+	.venvs/transformers4/bin/python examples/run.py transformers4 --every 2 --sample-seed $(DAY)
 
 check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of rules and of a configuration, in an environment of their own
 	.venvs/mlx/bin/python examples/run.py mlx mlx_lm llama-3.1-8b.json:mlx_lm
@@ -58,8 +61,8 @@ reliability: $(VENV)/.peers $(VENV)/.test ## commit every fault of tools/faults 
 soak: $(VENV)/.test ## fuzz what is read, kill what writes, and write the record of it
 	$(RUN) -m tools.soak --record docs/soak.md
 
-soak-tenth: $(VENV)/.test ## a tenth of it, without a record
-	$(RUN) -m tools.soak --scale 0.1 --seed $(DAY)
+soak-sample: $(VENV)/.test ## a twentieth of it, without a record
+	$(RUN) -m tools.soak --scale 0.05 --seed $(DAY)
 
 site: .venvs/site/.site ## write the documents as a site into build/site, to be opened without a network
 	rm -rf build/api build/doctrees build/site
@@ -88,13 +91,13 @@ vectors-matrix: $(VENV)/.test ## the same under every Python found and two versi
 narrow: $(VENV)/.test ## put every known mistake in the place of code that declares little, and write the record of it
 	$(RUN) -m tools.narrow --jobs 2 --record docs/narrow.md
 
-narrow-twentieth: $(VENV)/.test ## a twentieth of it, without a record
-	$(RUN) -m tools.narrow --jobs 2 --sample 1/20 --sample-seed $(DAY)
+narrow-sample: $(VENV)/.test ## a fortieth of it, without a record
+	$(RUN) -m tools.narrow --jobs 2 --sample 1/40 --sample-seed $(DAY)
 
 mutation: $(VENV)/.test ## change the reference everywhere, see that the suite convicts every change, and write the record of it
 	$(RUN) -m tools.mutation --record docs/mutation.md
 
-mutation-tenth: $(VENV)/.test ## a tenth of it, without a record
+mutation-sample: $(VENV)/.test ## a tenth of it, without a record
 	$(RUN) -m tools.mutation --sample 1/10 --sample-seed $(DAY)
 
 pages: $(VENV)/.test ## write the pages, pictures and tables that are made from the declarations
@@ -118,8 +121,8 @@ bench: $(VENV)/.test ## print what the harness costs on this machine
 accuracy: $(VENV)/.test ## hide every known mistake, count how often it is named, and write the record of it
 	$(RUN) -m tools.accuracy --jobs 2 --held-out 1/4 --record docs/accuracy.md
 
-accuracy-twentieth: $(VENV)/.test ## a twentieth of it, without a record
-	$(RUN) -m tools.accuracy --jobs 2 --sample 1/20 --sample-seed $(DAY) --held-out 1/4
+accuracy-sample: $(VENV)/.test ## a fortieth of it, without a record
+	$(RUN) -m tools.accuracy --jobs 2 --sample 1/40 --sample-seed $(DAY) --held-out 1/4
 
 seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
 	$(RUN) -m tools.seeds --count 50 numpy array_api_strict ggml equinox transformers
@@ -128,7 +131,7 @@ seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters 
 released: $(VENV)/.peers ## judge what transformers makes of released models' configurations, and write docs/released.md
 	$(RUN) -m tools.released transformers
 
-released-sixtieth: $(VENV)/.peers ## a sixtieth of it, compared with docs/released.md
+released-sample: $(VENV)/.peers ## a sixtieth of it, compared with docs/released.md
 	$(RUN) -m tools.released transformers --sample 1/60 --sample-seed $(DAY)
 
 released-mlx: .venvs/mlx/.peers ## the same of mlx-lm, into docs/released-mlx_lm.md

@@ -108,7 +108,7 @@ EXAMPLES = (
         only_as_trained,
         many=True,
     ),
-    Example("transformers4", "conforms", conforms),
+    Example("transformers4", "conforms", conforms, many=True),
     Example("mlx", "conforms", conforms),
     Example(
         "mlx_lm",
