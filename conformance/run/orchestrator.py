@@ -159,8 +159,10 @@ class _Run:
     def _unreached(self) -> Iterator[Gathered]:
         """Yield what isn't known of cases of which no golden value was asked for."""
         begun = [gathered.task for gathered in self.gathered]
-        for task in (case.task for case in self.cases if case.task not in begun and self.selection.cases is None):
-            gathered = Gathered(task, self.selection.level)
+        for case in self._fit() if self.selection.cases is None else ():
+            if case.task in begun:
+                continue
+            gathered = Gathered(case.task, self.selection.level)
             gathered.ended = INTERRUPTED
             yield gathered
 
