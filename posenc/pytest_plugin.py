@@ -103,7 +103,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from conformance.run import any_seed
 
         _make_ready(config.getoption("save_failures"))
-        config.stash[UNTIL_THE_END].enter_context(heeded())  # so that whatever ends the run ends the workers, and leaves its reports
+        # So that whatever ends the run ends the workers, and leaves its reports; xdist interrupts its processes once more when all is done.
+        config.stash[UNTIL_THE_END].enter_context(heeded(to_the_end=hasattr(config, "workerinput")))
         if config.option.posenc_seed is None:  # processes that share the tests are given the options
             config.option.posenc_seed = any_seed()
         for mark, says in _marks().items():

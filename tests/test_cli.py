@@ -31,6 +31,7 @@ from conformance.calls.status import Status
 from conformance.commands import exits
 from conformance.commands.posenc import posenc
 from conformance.isolate.targets import BUNDLED
+from conformance.reports import files
 from conformance.run.sharding import Shard
 from conformance.show import record
 from conformance.spec import vectors
@@ -161,6 +162,26 @@ def test_targets_that_an_interrupted_run_has_not_reached_are_named(canned: dict[
     assert [f"posenc: {target} isn't judged: the run ended before it was reached" in told for target in ("first", "second", "third")] == [
         False, True, True,
     ]  # fmt: skip
+
+
+def test_an_interruption_while_reports_are_written_leaves_the_screen(
+    canned: dict[str, Report], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write, times = files.write, iter([KeyboardInterrupt, None])
+
+    def interrupted(*given: object) -> None:
+        write(*given)  # type: ignore[arg-type]
+        if next(times) is KeyboardInterrupt:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "write", interrupted)
+    canned["first"] = canned["second"] = report("first", Passed())
+
+    assert cli.main(["check", "first", "second", "--report", str(tmp_path / "found")]) == 130
+
+    told = capsys.readouterr()
+    assert told.out.startswith("first ")
+    assert "second isn't judged: the run ended before it was reached" in told.err
 
 
 def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from test_nothing_lost import LOCKED, ONCE
 
 from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
+from conformance.checks import law_checks
 from conformance.cli import main
 from conformance.identify import MORE
 from conformance.identify.asking import LOST, Strangers
@@ -902,14 +903,45 @@ def test_precision_names_what_an_interruption_left_unmeasured(
         assert "not measured, since the run was interrupted: kept binary.encode in float32" in " ".join(told.split())
 
 
-def test_compare_names_what_an_interruption_left_unmeasured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(compare, "ready", interrupting_at(3, compare.ready))  # of two schemes the first at the second length
+@pytest.mark.parametrize(("call", "undone"), [(1, "4 tokens, forward, 8 tokens, forward"), (3, "8 tokens, forward")])
+def test_compare_names_what_an_interruption_left_unmeasured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], call: int, undone: str
+) -> None:
+    monkeypatch.setattr(compare, "ready", interrupting_at(call, compare.ready))  # each of two schemes at each length
 
-    assert main(["compare", "alibi", "--lengths", "4,8,16", "--phase", "forward"]) == Status.INTERRUPTED
+    assert main(["compare", "alibi", "--lengths", "4,8", "--phase", "forward"]) == Status.INTERRUPTED
 
-    told = capsys.readouterr().out
-    assert "4 tokens" in told
-    assert "not measured, since the run was interrupted: 8 tokens, forward, 16 tokens, forward" in " ".join(told.split())
+    assert f"not measured, since the run was interrupted: {undone}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_evidence_of_what_was_asked_no_law_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(law_checks, "run", interrupting_at(1, law_checks.run))
+
+    assert main(["check", written(tmp_path), "--json", "--level", "smoke"]) == Status.INTERRUPTED
+
+    evidence = json.loads(capsys.readouterr().out)["evidence"]
+    assert [bool(each["golden"]) for each in evidence] == [True, True]
+    assert all("the run was interrupted" in " ".join(each["missing"]) for each in evidence)
+
+
+def test_a_process_of_xdist_that_is_interrupted_once_more_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(
+        "import atexit, os, signal\n"
+        "import pytest\n"
+        "@pytest.hookimpl(tryfirst=True)\n"
+        "def pytest_configure(config):\n"
+        "    config.workerinput = {}\n"
+        "    atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+    )
+    written(tmp_path)
+
+    arguments = ["-p", "no:xdist", "-p", "no:cacheprovider", "-p", "late", "--posenc", "kept.py", "-k", "single"]
+    ended = ran(tmp_path, "-m", "pytest", *arguments, PYTHONPATH=f"{tmp_path}:{ROOT}")
+
+    assert ended.returncode == 0, ended.stdout
+    assert ended.stderr == ""
 
 
 def test_identify_says_that_no_call_was_made_before_an_interruption(

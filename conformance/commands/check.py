@@ -156,6 +156,7 @@ def _each(
     reports: list[Report] = []
     trouble: Exception | None = None
     unkept: Exception | None = None
+    interrupted = False
     for target in every:
         report = _judged(target, judge)
         if deviations is not None:
@@ -167,16 +168,20 @@ def _each(
             keep([*reports, *unreached])
         except (OSError, OutputError) as error:  # what can't be kept can still be shown
             unkept = error
+        except KeyboardInterrupt:  # all is kept, and to be told
+            interrupted = True
         try:
             tell(report)
         except OSError as error:
             trouble = error
-        if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
+        if interrupted or not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
             for each in unreached:
                 refuse(f"{each.target} isn't judged: the run ended before it was reached")
                 with suppress(OSError):
                     pass_over(each)
             break
+    if interrupted:
+        raise KeyboardInterrupt
     if trouble is not None:
         raise trouble
     return reports, unkept

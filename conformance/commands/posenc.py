@@ -265,8 +265,9 @@ def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], bac
     try:
         for table in compare.tables(chosen, counts, asked, library, progress):
             measured.append(table)  # noqa: PERF402  an interruption leaves those before it
-    except CutShort as interruption:
-        undone = (*interruption.undone, *([f"the picture {plot}"] if plot is not None else ()))
+    except KeyboardInterrupt as interruption:
+        left = interruption.undone if isinstance(interruption, CutShort) else ["any length"]
+        undone = (*left, *([f"the picture {plot}"] if plot is not None else ()))
         raise
     finally:
         progress.clear()

@@ -137,6 +137,7 @@ class _Run:
         self.journal = Journal()
         self.diagnoses: dict[str, Diagnosis] = {}
         self.gathered: list[Gathered] = []
+        self.asked: list[Task] = []
         self.isolation = session.isolation
         self.cases = [Case(task) for task in selection.tasks(session.implementations)]
         self.vectors = selection.vectors([case.task for case in self.cases], bad_input=bool(session.about["rejects_bad_input"]))
@@ -150,21 +151,21 @@ class _Run:
             self._explain()
         except KeyboardInterrupt:
             complete = False
-            self.gathered += self._unreached()
+            self._cut_short()
         results = sorted(map(self._seen_again, self._results()), key=sharding.order)
         evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
         found = tuple(results), self.diagnoses, complete, tuple(evidence)
         return Report(self.session.target, self._header(), *found, reached=self.session.reached, warnings=self._warnings())
 
-    def _unreached(self) -> Iterator[Gathered]:
-        """Yield what isn't known of cases of which no golden value was asked for."""
+    def _cut_short(self) -> None:
+        """Say of every case that wasn't asked all that its evidence is missing, also where golden values are enough, or there are none."""
+        if self.selection.cases is not None:
+            return
         begun = [gathered.task for gathered in self.gathered]
-        for case in self._fit() if self.selection.cases is None else ():
-            if case.task in begun:
-                continue
-            gathered = Gathered(case.task, self.selection.level)
-            gathered.ended = INTERRUPTED
-            yield gathered
+        self.gathered += [Gathered(case.task, self.selection.level) for case in self._fit() if case.task not in begun]
+        for gathered in self.gathered:
+            if gathered.task not in self.asked:
+                gathered.ended = gathered.ended or INTERRUPTED
 
     def _warnings(self) -> tuple[str, ...]:
         return (*self.session.warnings, *self.selection.unoffered(self.session.implementations))
@@ -185,6 +186,7 @@ class _Run:
         for case in self._fit():
             self._laws(case)
             history.ask_at_the_end(self.session, case)
+            self.asked.append(case.task)
             history.keep_apart(self.session, case)
         self.session.notice()
 
