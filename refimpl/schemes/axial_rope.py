@@ -129,7 +129,7 @@ def positions(
     number, ends = xp.astype(positions, xp.int64), [*accumulate(map(math.prod, zip(times, heights, widths, strict=True)))]
     grid = xp.zeros_like(number) + sum(xp.astype(number >= end, xp.int64) for end in ends[:-1])
     begin, height, width = (picked(values, grid) for values in ([0, *ends], heights, widths))
-    block, inside = (number - begin) // merge**2, (number - begin) % merge**2
+    block, inside = (number - begin) // merge**2, number % merge**2
     down, across = block // (width // merge) % (height // merge), block % (width // merge)
     return xp.stack([down * merge + inside // merge, across * merge + inside % merge], axis=-1)
 
@@ -266,8 +266,8 @@ SCHEME = Scheme(
         ),
         (
             "Encoders whose patches are merged list them block by block, so that the patches of one token are neighbours: "
-            "`reshape(h // m, m, w // m, m).permute(0, 2, 1, 3)` in Qwen2-VL's `rot_pos_emb`. Rows and columns are those of the patches, "
-            "and the same at every step in time. MiniMax-M3 turns by the step too: the number in the grid divided by its patches."
+            "`reshape(h // m, m, w // m, m).permute(0, 2, 1, 3)` in Qwen2-VL's `rot_pos_emb` (Wang et al. 2024, section 2.1). Rows and "
+            "columns are those of the patches, and the same at every step in time. MiniMax-M3 turns by the step too: that isn't judged."
         ),
         (
             "Beyond the last grid a patch has the place that it would have if that grid had more steps in time. Code that makes the whole "
