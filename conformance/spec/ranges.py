@@ -139,7 +139,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 #: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
 #: videos, or three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows,
-#: and one of thirds of a second; patches of an image, of videos among images, in blocks of two, three and four, and in rows.
+#: and one of thirds of a second; patches of an image, of videos among images, in blocks of two, three and four, and in rows, and of
+#: a strip with more rows than float16 counts.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -188,6 +189,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"times": (1, 3), "heights": (6, 9), "widths": (9, 3), "merge": 3},
     {"times": (1, 1), "heights": (8, 4), "widths": (4, 12), "merge": 4},
     {"times": (3,), "heights": (37,), "widths": (14,), "merge": 1},
+    {"times": (1, 1), "heights": (4_102, 2), "widths": (2, 6), "merge": 2},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,
