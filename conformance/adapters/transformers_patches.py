@@ -1,4 +1,4 @@
-"""Rows and columns of patches in transformers, from the function that all its vision encoders call."""
+"""Rows and columns of patches in transformers, from the function that Qwen2-VL, GLM-4V, Ernie 4.5 VL and others call."""
 
 from typing import Any
 
