@@ -137,6 +137,8 @@ class Law(Enum):
     COUNTS_ON = "past the last grid tokens stand one after the other, on all axes alike: decoding adds one number"
     FOLLOWS = "a grid begins, and text goes on after it, one past the largest position before"
     MOVED_BY_TEXT = "text in front of everything moves every position by its length"
+    COVERS = "every step in time of a grid has each of its rows and columns once"
+    LIES_IN_BLOCKS = "patch i of a block stands floor(i / merge) rows and i mod merge columns from the first, at multiples of merge"
     ALIKE = "the same is added to all tokens at one position, in every row of a batch"
     RESTORED = "after the conversion back every row is where it was"
     PAIRED = "permuted queries and keys, turned in the other layout, have the scores that they had before"

@@ -26,7 +26,7 @@ OFFERED = {
     "array_api_strict": set(operations()),
     "ggml": {"partial_rope.rotate", "rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate"},
     "transformers": {
-        "alibi.bias", "alibi.slopes", "axial_rope.rotate", "dynamic_ntk.frequencies",
+        "alibi.bias", "alibi.slopes", "axial_rope.positions", "axial_rope.rotate", "dynamic_ntk.frequencies",
         "dynamic_ntk.rotate", "learned.add", "learned.encode", "llama3.frequencies", "llama3.rotate",
         "lerope.rotate", "longrope.attention_factor",
         "longrope.frequencies", "longrope.rotate", "mrope.positions", "mrope.rotate", "none.attend_selected",

@@ -222,6 +222,7 @@ NOT_AGREEING: tuple[tuple[str, dict[str, object], str], ...] = (
     ("t5.bias", {"num_buckets": 9, "bidirectional": True}, "num_buckets must be even and at least 4 where bidirectional, got 9"),
     ("yarn.rotate", {"beta_fast": 1.0, "beta_slow": 32.0}, "beta_fast must be at least beta_slow (32), got 1.0"),
     ("partial_rope.rotate", {"head_dim": 64, "rotary_dim": 128}, "rotary_dim must be at most head_dim (64), got 128"),
+    ("axial_rope.positions", {"heights": (4, 3), "merge": 2}, "heights must be multiples of merge (2), got (4, 3)"),
     ("mrope.rotate", {"sections": (16, 24, 24), "head_dim": 64}, "sections must add up to half of head_dim (32), got (16, 24, 24)"),
     ("mrope.rotate", {"sections": (1, 16, 1), "order": "interleaved"}, "sections must leave every axis its pairs in turns of 3"),
     ("mrope.positions", {"text": (1,), "times": (1, 2)}, "text, times, heights and widths must list as many grids, got (1,), (1, 2)"),

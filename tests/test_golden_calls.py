@@ -277,6 +277,12 @@ def test_operations_without_attention_are_swept() -> None:
     assert unswept == {name for name in PAIRED if "q" in operations()[name].arrays and not name.endswith(".rotate_query_key")}
 
 
+def test_a_video_of_more_patches_than_are_swept_is_swept() -> None:
+    settings = [one.arguments.parameters for one in swept("axial_rope.positions")]
+
+    assert {"times": (2,), "heights": (34,), "widths": (66,), "merge": 2} in settings
+
+
 def test_a_sweep_stays_inside_its_bounds() -> None:
     takes = Takes("consecutive", lowest=0, highest=2_047)
     assert all(

@@ -16,6 +16,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_mrope_positions,
     transformers_ntk,
     transformers_partial,
+    transformers_patches,
     transformers_roformer,
     transformers_rotary,
     transformers_shaw,

@@ -28,10 +28,11 @@ WISHED: Mapping[str, object] = {
     "max_distance": 128,
     "num_buckets": 32,
 }
-#: Buckets of WavLM, whose edges come near whole distances, and more than a signed byte counts.
+#: Buckets of WavLM, whose edges come near whole distances, and more than a signed byte counts; more patches in blocks than are swept.
 FURTHER: tuple[Settings, ...] = (
     {"num_buckets": 320, "max_distance": 800, "bidirectional": True},
     {"num_buckets": 192, "max_distance": 512, "bidirectional": True},
+    {"times": (2,), "heights": (34,), "widths": (66,), "merge": 2},
 )
 #: How many ends of buckets are swept besides.
 ENDS = 2

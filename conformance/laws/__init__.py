@@ -12,6 +12,7 @@ from conformance.laws import (
     counting,
     distance_aware,
     distances,
+    grids,
     ladders,
     learned,
     longrope,
@@ -35,7 +36,7 @@ __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "c
 #: What falsifies every law of most operations.
 GENERAL: Mapping[Law, Checker] = {
     **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
-    **temperature.LAWS, **counting.LAWS, **additive.LAWS,
+    **temperature.LAWS, **counting.LAWS, **grids.LAWS, **additive.LAWS,
 }
 
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.

@@ -7,6 +7,7 @@ from types import ModuleType
 from conformance.mutants import (
     additive,
     alibi,
+    axial_positions,
     axial_rope,
     binary,
     by_turns,
@@ -71,6 +72,7 @@ FAMILIES = (
     partial_rope,
     proportional_rope,
     axial_rope,
+    axial_positions,
     mixed_rope,
     position_interpolation,
     longrope,

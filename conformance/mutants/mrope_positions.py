@@ -281,7 +281,7 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
 )
 
 
-def in_half(dtype: str) -> Mutant:
+def in_half(dtype: str, operation: str = POSITIONS) -> Mutant:
     """Return positions that are rounded to a half format."""
     narrow = to(dtype)
 
@@ -290,7 +290,7 @@ def in_half(dtype: str) -> Mutant:
 
     mistake = Mistake(f"{dtype}-result", f"rounds positions to {dtype}", "keep positions integers", "cast no positions with the model",
                       kind="precision", origin="in the style of models cast as a whole")  # fmt: skip
-    return mistake.at(POSITIONS, altered(POSITIONS, result=rounded))
+    return mistake.at(operation, altered(operation, result=rounded))
 
 
 def mutants() -> Iterator[Mutant]:

@@ -1,6 +1,10 @@
 """Axial rotary embedding, from its description (Heo et al. 2024, section 3.2): rope on the channels of every axis."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 from flint import arb, fmpq
@@ -8,7 +12,7 @@ from flint import arb, fmpq
 from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rotary import Part, Place, Rotary
-from conformance.oracle.tensor import Lazy, Tensor
+from conformance.oracle.tensor import Inputs, Lazy, Tensor, over
 
 
 def parts(
@@ -63,3 +67,24 @@ def on_axis(positions: Tensor, axis: int) -> Place:
 
 
 rotate = Rotary(thetas, parts=parts).rotate
+
+
+def positions(
+    a: Exact, inputs: Inputs, *, times: Sequence[int], heights: Sequence[int], widths: Sequence[int], merge: int
+) -> dict[str, tuple[tuple[int, ...], Sequence[tuple[int, ...]]]]:
+    """Return row and column of every patch: a step holds bands of whole rows, a band blocks, and a block patches."""
+    del a
+    grids = list(zip(times, heights, widths, strict=True))
+    firsts = [*accumulate(map(prod, grids[:-1]), initial=0)]
+
+    @cache
+    def place(number: int) -> tuple[int, int]:
+        grid = bisect_right(firsts, number) - 1
+        _, height, width = grids[grid]
+        band, left = divmod((number - firsts[grid]) % (height * width), merge * width)
+        block, left = divmod(left, merge * merge)
+        row, column = divmod(left, merge)
+        return band * merge + row, block * merge + column
+
+    patches = inputs["positions"]
+    return {"result": over((*patches.shape, 2), lambda *index: (place(int(patches.at(*index[:-1])))[index[-1]],))}

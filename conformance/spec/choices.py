@@ -26,7 +26,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "floor_scale": (8192, 16, 4096, 3, 16_384),
     "group_size": (2, 8, 1, 3),
     "head_dim": (2, 4, 6, 8, 16),
-    "heights": ((2, 3), (1, 4), (3, 2)),
+    "heights": ((2, 3), (1, 4), (3, 2), (6, 12), (12, 6)),
     "high_freq_factor": (4.0, 8.0, 32.0),
     "length": (4096, 1_048_577, 4097, 131_072, 300),
     "local_size": (2, 1, 256, 4),
@@ -34,6 +34,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "max_bias": (8.0, 4.0, 16.0),
     "max_distance": (128, 64, 100, 256),
     "max_length": (4096, 131_072, 8192, 1_048_576),
+    "merge": (1, 2, 3),
     "mscale": (None, 1.0, 0.75),
     "mscale_all_dim": (None, 1.0, 0.5),
     "num_buckets": (32, 16, 8, 20),
@@ -55,7 +56,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "tokens_per_second": (1, 2, 4),
     "top_k": (2, 1, 3, 8),
     "turned_pairs": (1, 2, 3, 4, 8),
-    "widths": ((3, 2), (2, 5), (4, 1)),
+    "widths": ((3, 2), (2, 5), (4, 1), (6, 18), (12, 6)),
     "window": (4, 512, 1, 16),
 }
 #: Parameters whose numbers fill a head, and how many channels each stands for.
@@ -105,9 +106,10 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides, _axes_have_sides)
+    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _axes_have_sides)
+    in_grids = (_grids_have_all_sides, _blocks_fill_grids)
     of_frequencies = (_in_order, _rises_in_image, _tiled_over_neighbours, _power_where_all_are_slowed)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, *of_frequencies, *lying))
+    return taken and all(rule(drawn) for rule in (_buckets_agree, *of_frequencies, *lying, *in_grids))
 
 
 #: The lower and the upper end of a band.
@@ -178,6 +180,12 @@ def _sections_have_turns(drawn: Mapping[str, object]) -> bool:
 def _grids_have_all_sides(drawn: Mapping[str, object]) -> bool:
     """Whether as many grids have text before them as have each of their sides."""
     return len({len(value) for name in ("text", "times", "heights", "widths") if isinstance(value := drawn.get(name), tuple)}) <= 1
+
+
+def _blocks_fill_grids(drawn: Mapping[str, object]) -> bool:
+    """Whether whole blocks of patches that are merged fill every grid."""
+    sides = [side for name in ("heights", "widths") if isinstance(value := drawn.get(name), tuple) for side in value]
+    return all(side % int(_number(drawn, "merge") or 1) == 0 for side in sides)
 
 
 def _axes_have_sides(drawn: Mapping[str, object]) -> bool:

@@ -100,7 +100,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "floor_scale": (8_192, 16_384, 49, 16, 4_096, 41, 1, 100, 65_536),
     "group_size": (8, 2, 41, 4, 1, 3, 7, 64, 5, 16),
     "head_dim": WIDTHS,
-    "heights": ((2,), (3, 2), (30,), (1, 4), (2, 1, 3), (9, 2), (1, 36, 2), (2, 2), (2, 2, 2), (1, 2, 2, 1, 3)),
+    "heights": ((2,), (3, 2), (30,), (1, 4), (2, 1, 3), (9, 2), (1, 36, 2), (2, 2), (2, 2, 2), (1, 2, 2, 1, 3), (12,), (4, 6)),
     "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
     "local_size": (2, 256, 1, 8_192, 4, 3, 33, 1_024),
@@ -109,6 +109,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
     "max_length": (131_072, 4_096, 1_048_576, 8_192, 65_536, 100_000, 12_000),
     "memory": (0, 1, 3, 16, 64, 127),
+    "merge": (2, 1, 3, 4),
     "mscale": (None, 1.0, 0.707, 0.0, 2.0),
     "mscale_all_dim": (None, 1.0, 0.707, 0.0, 1.5),
     "num_buckets": (32, 320, 512, 64, 8, 256, 20, 6, 3),
@@ -129,7 +130,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "tokens_per_second": (1, 2, 25, 13),
     "top_k": (2, 8, 1, 3, 16, 5, 64, 4, 2_048, 512),
     "turned_pairs": TURNED_PAIRS,
-    "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1), (3, 3), (2, 2, 2), (2, 1, 1, 4, 2)),
+    "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1), (3, 3), (2, 2, 2), (2, 1, 1, 4, 2), (24,), (6, 12)),
     "window": (512, 4, 16, 1_024, 1, 100, 3, 33),
 }
 
@@ -138,7 +139,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 #: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
 #: videos, or three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows,
-#: and one of thirds of a second.
+#: and one of thirds of a second; patches of an image, of videos among images, in blocks of two, three and four, and in rows, and of
+#: a strip with more rows than float16 counts.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -181,6 +183,13 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"text": (2, 0, 0), "times": (1, 1, 1), "heights": (2, 2, 2), "widths": (3, 3, 3)},
     {"text": (2, 0, 1) * 11, "times": (1,) * 33, "heights": (2, 3, 1) * 11, "widths": (3, 1, 2) * 11},
     {"text": (5,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 1, "seconds": 1 / 3},
+    {"times": (1,), "heights": (36,), "widths": (52,), "merge": 2},
+    {"times": (2, 1), "heights": (4, 6), "widths": (6, 10), "merge": 2},
+    {"times": (3, 1, 2), "heights": (2, 8, 4), "widths": (6, 4, 2), "merge": 2},
+    {"times": (1, 3), "heights": (6, 9), "widths": (9, 3), "merge": 3},
+    {"times": (1, 1), "heights": (8, 4), "widths": (4, 12), "merge": 4},
+    {"times": (3,), "heights": (37,), "widths": (14,), "merge": 1},
+    {"times": (1, 1), "heights": (4_102, 2), "widths": (2, 6), "merge": 2},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,

@@ -10,7 +10,7 @@ rotate_case = named("rotate", head_dim=12, axes=(8, 4))
 small_case = named("rotate", head_dim=4, axes=(2, 2))
 square_case = named("rotate", head_dim=8, axes=(4, 4))
 
-CASES = (
+ROTATIONS = (
     square_case("grid", "axes exchanged, or column after column, on a grid that isn't square", positions=GRID),
     square_case("grid-half", "pairs of the whole head", layout="half", positions=GRID),
     square_case("joined", "blocks whatever the order", layout="half", order="joined", positions=LONG),
@@ -159,3 +159,72 @@ CASES = (
     rotate_case("flattened", "positions counted along the image", positions=[1, 2],
                 error="positions must have axes ([batch], token, axis), got shape (2,)"),
 )
+
+positions_case = named("positions", times=(1,), merge=2)
+#: Four rows and six columns: two rows of three blocks.
+IMAGE = {"heights": (4,), "widths": (6,)}
+#: A video of two steps, an image, and a video of three, each of other sides.
+PACKED = {"times": (2, 1, 3), "heights": (2, 4, 6), "widths": (4, 6, 2)}
+
+POSITIONS = (
+    positions_case("blocks", "row after row where blocks are merged", positions=list(range(24)), **IMAGE),
+    positions_case("tall", "blocks column after column", positions=list(range(24)), heights=(6,), widths=(4,)),
+    positions_case("rows", "height and width exchanged, or column after column", positions=list(range(6)), heights=(2,), widths=(3,),
+                   merge=1),
+    positions_case("even-rows", "blocks where nothing is merged", positions=list(range(24)), merge=1, **IMAGE),
+    positions_case("blocks-of-three", "blocks of two for granted", positions=list(range(54)), heights=(6,), widths=(9,), merge=3),
+    positions_case("blocks-of-four", "patches of a block in the order of another size", positions=list(range(0, 64, 3)), heights=(8,),
+                   widths=(8,), merge=4),
+    positions_case("one-block", "a block as wide as the grid counted for several", positions=list(range(9)), heights=(3,), widths=(3,),
+                   merge=3),
+    positions_case("one-patch", "an axis that is dropped", positions=[0], heights=(1,), widths=(1,), merge=1),
+    positions_case("video", "rows that count on from step to step", positions=list(range(24)), times=(3,), heights=(2,), widths=(4,)),
+    positions_case("video-of-rows", "rows that count on where nothing is merged", positions=list(range(12)), times=(2,), heights=(2,),
+                   widths=(3,), merge=1),
+    positions_case("two-images", "the first grid's sides for every grid", positions=list(range(20)), times=(1, 1), heights=(4, 2),
+                   widths=(2, 6)),
+    positions_case("packed", "a grid's offset forgotten, or a video counted as one step", positions=list(range(76)), **PACKED),
+    positions_case("beyond", "patches past the last grid in rows of their own", positions=[75, 76, 77, 78, 88, 1_000], **PACKED),
+    positions_case("unsorted", "patches in the order of the call", positions=[39, 7, 8, 16, 7, 0, 15], **PACKED),
+    positions_case("chunk", "a chunk that begins at 0 again", positions=[9, 10, 11, 12, 13], **IMAGE),
+    positions_case("batched", "the first row's patches for every row", positions=[[0, 7, 13], [22, 5, 9]], **IMAGE),
+    positions_case("batch-of-two", "the batch taken for the axes", positions=[[3, 4], [14, 21]], **IMAGE),
+    positions_case("scroll", "rows in bfloat16 or float16, exact to 256 and 2048 only", positions=[514, 4_098, 16_395, 16_401], times=(2,),
+                   heights=(8_198,), widths=(2,)),
+    positions_case("panorama", "columns in bfloat16 or float16, exact to 256 and 2048 only", positions=[514, 4_109, 16_389, 16_397, 16_401],
+                   heights=(4,), widths=(8_198,)),
+    positions_case("poster", "patches of a block in bfloat16 or float16", positions=[257, 4_099, 1_053_957, 16_806_001], heights=(4_100,),
+                   widths=(4_100,), merge=4_100),
+    positions_case("many-pages", "grids counted in bfloat16 or float16", positions=[1_541, 1_546, 12_293, 12_298], times=(1,) * 2_050,
+                   heights=(2, 1) * 1_025, widths=(3, 6) * 1_025, merge=1),
+    positions_case("page-boundary", "a table that ends at 4096", positions=[2_047, 2_048, 4_095, 4_096, 4_097], heights=(64,),
+                   widths=(66,)),
+    positions_case("film", "an offset in 16 bits", positions=[65_535, 65_536, 131_071, 131_999, 132_000, 132_007], times=(1_000, 1),
+                   heights=(12, 4), widths=(11, 2), merge=1),
+    positions_case("million", "numbers that wrap", positions=[1_048_575, 1_048_576], times=(3,), heights=(600,), widths=(900,)),
+    positions_case("far", "numbers in float32, exact to 2^24 only", positions=[16_777_217, 33_554_435], heights=(6_000,), widths=(9_000,)),
+    positions_case("no-grids", "patches of nothing", positions=[0], times=(), heights=(), widths=(),
+                   error="times, heights and widths must list as many grids, at least one, got (), () and ()"),
+    positions_case("a-time-too-many", "a time that is left out in silence", positions=[0], times=(1, 1), heights=(2,), widths=(2,),
+                   error="times, heights and widths must list as many grids, at least one, got (1, 1), (2,) and (2,)"),
+    positions_case("a-height-too-many", "a height that is left out in silence", positions=[0], heights=(2, 2), widths=(2,),
+                   error="times, heights and widths must list as many grids, at least one, got (1,), (2, 2) and (2,)"),
+    positions_case("a-width-too-many", "a width that is left out in silence", positions=[0], heights=(2,), widths=(2, 2),
+                   error="times, heights and widths must list as many grids, at least one, got (1,), (2,) and (2, 2)"),
+    positions_case("half-a-block-down", "rows that are left out in silence", positions=[0], heights=(2, 3), widths=(2, 2), times=(1, 1),
+                   error="heights must be multiples of merge (2), got (2, 3)"),
+    positions_case("half-a-block-both-ways", "sides checked in another order", positions=[0], heights=(3,), widths=(5,),
+                   error="heights must be multiples of merge (2), got (3,)"),
+    positions_case("half-a-block-across", "columns that are left out in silence", positions=[0], heights=(6,), widths=(4,), merge=3,
+                   error="widths must be multiples of merge (3), got (4,)"),
+    positions_case("empty-grid", "a grid without rows", positions=[0], heights=(0,), widths=(2,),
+                   error="each of heights must be at least 1, got 0"),
+    positions_case("nothing-merged", "blocks without patches", positions=[0], heights=(2,), widths=(2,), merge=0,
+                   error="merge must be at least 1, got 0"),
+    positions_case("before-the-first", "patches before the first", positions=[2, -1], **IMAGE,
+                   error="positions must be at least 0, got -1"),
+    positions_case("real-numbers", "numbers of patches that aren't integers", positions=[0.5],
+                   error="positions must be integers, got float64", **IMAGE),
+)
+
+CASES = (*ROTATIONS, *POSITIONS)

@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
-from refimpl.arrays import Array, arange, exact_float64, of_text
+from refimpl.arrays import Array, arange, array_namespace, exact_float64, of_text, picked
 from refimpl.attention import Layer
 from refimpl.cases.axial_rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.parted import Part, Parted
 from refimpl.schemes import rope
-from refimpl.spec import NUMBER, EvenCount, Number, Scheme, Source, Widths
+from refimpl.spec import INTEGER, NUMBER, Count, CountedPositions, EvenCount, Law, Number, Scheme, Source, Widths, operation
 
 Order = Literal["block", "joined", "alternating"]
 Layout = Literal["interleaved", "half"]
@@ -108,6 +109,31 @@ rotate = FORM.operation(
 )
 
 
+@operation
+def positions(
+    positions: CountedPositions, *, times: Sides, heights: Sides, widths: Sides, merge: Count = 1
+) -> Annotated[Array, "[batch] token 2", INTEGER]:
+    """Return row and column of the patches that have these numbers in grids that lie one after the other, step after step in time.
+
+    Every step of a grid is the same: its blocks of ``merge`` by ``merge`` patches lie row by row, and so do the patches of a block. Beyond
+    its end the last grid goes on, step after step. Raises where the lists are of unlike lengths or empty, or blocks don't fill a grid.
+    """
+    if not times or len({len(times), len(heights), len(widths)}) > 1:
+        message = f"times, heights and widths must list as many grids, at least one, got {times!r}, {heights!r} and {widths!r}"
+        raise SpecificationError(message)
+    for name, sides in (("heights", heights), ("widths", widths)):
+        if any(side % merge for side in sides):
+            message = f"{name} must be multiples of merge ({merge}), got {sides!r}"
+            raise SpecificationError(message)
+    xp = array_namespace(positions)
+    number, ends = xp.astype(positions, xp.int64), [*accumulate(map(math.prod, zip(times, heights, widths, strict=True)))]
+    grid = xp.zeros_like(number) + sum(xp.astype(number >= end, xp.int64) for end in ends[:-1])
+    begin, height, width = (picked(values, grid) for values in ([0, *ends], heights, widths))
+    block, inside = (number - begin) // merge**2, number % merge**2
+    down, across = block // (width // merge) % (height // merge), block % (width // merge)
+    return xp.stack([down * merge + inside // merge, across * merge + inside % merge], axis=-1)
+
+
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return how it acts in attention: on text, whose tokens stand at the same position on both axes."""
     axes = (head_dim // 4 * 2, head_dim - head_dim // 4 * 2)
@@ -120,19 +146,20 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="axial_rope",
-    operations=(rotate,),
+    operations=(rotate, positions),
     source=Source(
         "Heo et al. 2024, Rotary Position Embedding for Vision Transformer",
         "https://arxiv.org/abs/2403.13298",
         equations="section 3.2",
     ),
-    laws={"rotate": rotary.LAWS},
+    laws={"rotate": rotary.LAWS, "positions": (Law.COVERS, Law.LIES_IN_BLOCKS, Law.STEPWISE)},
     cases=CASES,
     summary="RoPE on a grid: each axis (row, column) rotates its own channels of the head.",
     meanings={
         **rotary.MEANINGS,
         "positions": (
-            "the place of every token on every axis, in patches or frames, counted from 0, integer or real; negative ones turn back"
+            "the place of every token on every axis, in patches or frames, counted from 0, integer or real; negative ones turn back; "
+            "for `positions` the number of every patch in the order in which the encoder has them, of all grids together, counted from 0"
         ),
         "head_dim": "all channels of one head",
         "base": (
@@ -147,6 +174,13 @@ SCHEME = Scheme(
             "frequency. Where coordinates of patches' centres run from -1 to 1 and are multiplied by 2 pi, as in DINOv3, it is the number "
             "of patches, and positions count half patches from the middle: the centre of patch i of n stands at 2 i + 1 - n. None where a "
             "position is a radian; frequencies that rise need them"
+        ),
+        "times": "how many steps in time every grid has: 1 for an image; for a video one per pair of frames in Qwen2-VL",
+        "heights": "how many rows of patches every grid has, before patches are merged (grid_thw); multiples of merge",
+        "widths": "how many columns of patches every grid has, before patches are merged; multiples of merge",
+        "merge": (
+            "how many rows and columns of patches become one token of the language model (spatial_merge_size): 2 in Qwen2-VL to Qwen3-VL, "
+            "GLM-4.1V and Ernie 4.5 VL; 1 where patches lie row by row, as in Pixtral and DINOv3"
         ),
     },
     conventions={
@@ -229,6 +263,15 @@ SCHEME = Scheme(
             "of the places of both channels. Off the origin that is no rotation: lengths change, and scores depend on where a patch "
             "stands. Its weights were trained so; other weights want `ladder=own`. Three axes (time, height, width) have `2 floor(head_dim "
             "/ 6)` channels each; channels that are left over rest, which is said where its configuration is read."
+        ),
+        (
+            "Encoders whose patches are merged list them block by block, so that the patches of one token are neighbours: "
+            "`reshape(h // m, m, w // m, m).permute(0, 2, 1, 3)` in Qwen2-VL's `rot_pos_emb` (Wang et al. 2024, section 2.1). Rows and "
+            "columns are those of the patches, and the same at every step in time. MiniMax-M3 turns by the step too: that isn't judged."
+        ),
+        (
+            "Beyond the last grid a patch has the place that it would have if that grid had more steps in time. Code that makes the whole "
+            "list ends with the last grid, and is judged there."
         ),
         "With neighbouring channels as pairs, the orders `block` and `joined` are the same.",
     ),
