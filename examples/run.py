@@ -20,10 +20,6 @@ from conformance.show.summary import Conviction, convictions, verdict
 HERE = Path(os.path.relpath(Path(__file__).parent))
 #: How many parts of a target are judged side by side; each imports its framework.
 JOBS = min(os.cpu_count() or 1, 4)
-#: What is wrong in transformers, as weights were trained with it, and what tells it.
-TRAINED = {
-    ("falcon", "alibi.bias"): ("slopes", "key index", "product"),
-}
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,6 @@ def named_as_repeated_tables(report: Report) -> bool:
     """Return whether the mistake of ``numpy_wrong.py`` is named, with the thread where others met it."""
     found = convictions(report)
     return bool(found) and all(_tells(conviction, "how-to-train-your-gpt/issues/6") for conviction in found)
-
-
-def only_as_trained(report: Report) -> bool:
-    """Return whether only what weights were trained with is wrong, and each such mistake is told where it was judged."""
-    found = convictions(report)
-    judged = {(result.implementation, result.operation) for result in report.results} & {*TRAINED}
-    told = {key for key in judged if any(each.implementation == key[0] and _tells(each, *TRAINED[key]) for each in found)}
-    return told == judged and {each.implementation for each in found} <= {implementation for implementation, _ in TRAINED}
 
 
 def only_named(*mistakes: str, in_half: tuple[str, ...] = ()) -> Callable[[Report], bool]:
@@ -102,12 +90,7 @@ EXAMPLES = (
     Example("numpy", "conforms", conforms, many=True),
     Example("array_api_strict", "conforms", conforms, many=True),
     Example("ggml", "conforms", conforms),
-    Example(
-        "transformers",
-        "conforms but for Falcon's slopes, key index and product in bfloat16",
-        only_as_trained,
-        many=True,
-    ),
+    Example("transformers", "conforms", conforms, many=True),
     Example("transformers4", "conforms", conforms, many=True),
     Example("mlx", "conforms", conforms),
     Example(

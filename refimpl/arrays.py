@@ -13,6 +13,7 @@ __all__ = [
     "arange",
     "array_namespace",
     "at_least_float32",
+    "bfloat16",
     "cast_like",
     "constant",
     "exact_float64",
@@ -52,6 +53,14 @@ def at_least_float32(x: Array) -> Array:
     """Return ``x`` in its own dtype, half precision as float32, which holds it exactly."""
     xp = array_namespace(x)
     return xp.astype(x, xp.result_type(x, xp.float32), copy=False)
+
+
+def bfloat16(x: Array) -> Array:
+    """Return ``x`` in float64, rounded to the eight digits that bfloat16 has, ties to even."""
+    xp, exact = array_namespace(x), exact_float64(x)
+    highest = xp.floor(xp.log2(xp.where(exact == 0, constant(1, like=x), xp.abs(exact))))
+    unit = 2.0 ** (highest - 7)
+    return xp.round(exact / unit) * unit
 
 
 def constant(value: float, *, like: Array) -> Array:

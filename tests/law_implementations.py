@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from narrow_code import joined, softmax, steps, turned
+from narrow_code import joined, kept, softmax, steps, turned
 
 Array = np.ndarray
 Function = Callable[..., Any]
@@ -130,7 +130,7 @@ def slopes(*, num_heads: int, max_bias: float, slopes: str) -> Array:
 
 def bias(query_positions: Array, key_positions: Array, *, form: str, **rule: Any) -> Array:
     """Return slopes times distances, in float32."""
-    return slopes(**rule)[:, None, None] * steps(query_positions, key_positions, form)[..., None, :, :]
+    return kept(kept(slopes(**rule), form)[:, None, None] * steps(query_positions, key_positions, form)[..., None, :, :], form)
 
 
 def bucket(relative_positions: Array, *, convention: str, **parameters: Any) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance import Adapter, Unsupported
+from conformance.mutants.rounding import rounded
 from conformance.spec.vectors import load
 
 Function = Callable[..., Any]
@@ -83,8 +84,14 @@ def slopes(heads: int, max_bias: float = 8.0) -> np.ndarray:
 def steps(m: np.ndarray, n: np.ndarray, form: str) -> np.ndarray:
     row = n[..., None, :] - m[..., :, None]
     keys, last = n[..., None, :], n.max(axis=-1)[..., None, None]
-    forms = {"row": row, "reversed": keys - last + 0 * row, "column": keys + 0 * row, "symmetric": -np.abs(row)}
-    return forms[form].astype(F32)
+    column = keys + 0 * row
+    forms = {"row": row, "reversed": column - last, "column": column, "symmetric": -np.abs(row), "falcon": column}
+    return kept(forms[form].astype(F32), form)
+
+
+def kept(x: np.ndarray, form: str) -> np.ndarray:
+    """Return numbers in bfloat16 where the form keeps them so."""
+    return rounded(x, "bfloat16").astype(F32) if form == "falcon" else x
 
 
 def alibi(rule: Callable[[int, float], np.ndarray]) -> Function:
@@ -92,15 +99,15 @@ def alibi(rule: Callable[[int, float], np.ndarray]) -> Function:
 
     def bias(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, slopes: str, form: str) -> np.ndarray:
         each = printed if slopes == "paper" else rule
-        return each(num_heads, max_bias)[:, None, None] * steps(m, n, form)[..., None, :, :]
+        return kept(kept(each(num_heads, max_bias), form)[:, None, None] * steps(m, n, form)[..., None, :, :], form)
 
     return bias
 
 
 def with_bias(scale: Callable[[int], float]) -> Function:
     def attend(*arrays: np.ndarray, causal: bool, **rule: Any) -> np.ndarray:
-        bias = alibi(slopes)(*arrays[-2:], **rule)
-        return attention(*arrays, causal=causal, bias=bias * F32(scale(arrays[0].shape[-1])))
+        bias, width = alibi(slopes)(*arrays[-2:], **rule), arrays[0].shape[-1]
+        return attention(*arrays, causal=causal, bias=bias * F32(width**-0.5 if rule["form"] == "falcon" else scale(width)))
 
     return attend
 

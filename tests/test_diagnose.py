@@ -193,7 +193,7 @@ def test_a_mistake_under_an_undeclared_convention_is_named_with_it() -> None:
     assert diagnosis.mutants == ("rope.rotate/layout=half", "rope.rotate/degrees")
 
 
-def test_bfloat16_slopes_key_index_and_product_are_all_three_named() -> None:
+def test_the_bias_of_falcon_is_named_as_its_form_and_as_three_roundings() -> None:
     def falcon(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, **_: object) -> np.ndarray:
         whole = 1 << (num_heads.bit_length() - 1)
         exponents = [8 * h / whole for h in range(1, whole + 1)] + [4 * h / whole for h in range(1, 2 * (num_heads - whole), 2)]
@@ -203,8 +203,8 @@ def test_bfloat16_slopes_key_index_and_product_are_all_three_named() -> None:
     diagnosis = diagnose("alibi.bias", only(observe("alibi.bias", falcon), slopes="code", form="column", max_bias=8.0), "float32")
 
     assert diagnosis is not None
-    assert diagnosis.does == "computes slopes, key index and product in bfloat16"
-    assert diagnosis.also_fits == ()
+    assert diagnosis.mutants == ("alibi.bias/form=falcon",)
+    assert diagnosis.also_fits == ("alibi.bias/bfloat16-slopes-key-index-product",)
 
 
 @pytest.mark.parametrize(("dtype", "profile"), [("bfloat16", "bfloat16-model"), ("float16", "float16-model")])

@@ -56,33 +56,6 @@ def test_another_mistake_would_not_be_taken_for_the_stated_one(right: Report, dr
     assert not driver.named_as_repeated_tables(right)
 
 
-@pytest.mark.parametrize(
-    ("implementation", "does", "stated"),
-    [
-        ("falcon", "slopes, key index and product in bfloat16", True),
-        ("falcon", "slopes in bfloat16", False),
-        ("bloom", "slopes, key index and product in bfloat16", False),
-    ],
-)
-def test_only_falcon_may_be_wrong_and_all_three_roundings_are_told(
-    driver: ModuleType, implementation: str, does: str, *, stated: bool
-) -> None:
-    failed = Result(implementation, "alibi.bias", "alibi.bias/x", "vector", "bfloat16", "bfloat16-model", Failed(Reason.VALUE, ""))
-    told = Report("transformers", {}, (failed,), {f"{implementation}:alibi.bias:bfloat16": Diagnosis(("m",), does, "", "")})
-
-    assert driver.only_as_trained(told) is stated
-
-
-def test_where_the_bias_of_falcon_is_not_judged_nothing_may_be_wrong(driver: ModuleType) -> None:
-    right = Result("falcon", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", Passed())
-    bias = Result("falcon", "alibi.bias", "alibi.bias/x", "vector", "float32", "float32", Passed())
-    wrong = Result("llama", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", Failed(Reason.VALUE, ""))
-
-    assert driver.only_as_trained(Report("transformers", {}, (right,)))
-    assert not driver.only_as_trained(Report("transformers", {}, (right, bias)))
-    assert not driver.only_as_trained(Report("transformers", {}, (right, wrong)))
-
-
 def test_a_sample_is_of_what_a_target_offers_and_as_many_in_a_row_take_all(driver: ModuleType) -> None:
     target = str(EXAMPLES / "numpy_right.py")
     with Session(target) as session:

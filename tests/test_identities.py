@@ -234,6 +234,14 @@ def test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax(form: 
     assert np.abs(row - other).max() < ROUNDING
 
 
+@pytest.mark.parametrize("heads", [1, 2, 4, 8])
+def test_falcon_s_form_of_alibi_is_the_column_form_where_eight_digits_hold_everything(heads: int) -> None:
+    places = np.arange(-256, 257)
+    column, falcon = (alibi.bias(places, places, num_heads=heads, form=form) for form in ("column", "falcon"))
+
+    assert np.array_equal(column, falcon)
+
+
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
 @pytest.mark.parametrize("order", ["contiguous", "interleaved", "first_last"])
 def test_multimodal_rope_of_text_is_rope(order: str, layout: str) -> None:

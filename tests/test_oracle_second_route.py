@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from second_route import V, X, Y, golden, mp, real, rounded, whole
 
+from conformance.oracle import answer
 from refimpl.schemes import operations
 
 cos, floor, log, matrix, mpf, sin = mp.cos, mp.floor, mp.log, mp.matrix, mp.mpf, mp.sin
@@ -162,6 +163,34 @@ def test_alibi_bias_is_a_slope_times_a_count_of_steps(form: str, steps: list[int
     slopes = [mpf(2) ** -4, mpf(2) ** -8, mpf(2) ** -2]
     given = {"num_heads": 3, "max_bias": 8.0, "slopes": "code", "form": form}
     assert golden("alibi.bias", inputs, **given) == rounded([slope * n for slope in slopes for n in steps])
+
+
+def bfloat16(x: mpf) -> mpf:
+    """Return the nearest number with seven binary digits after the first, the even one of two."""
+    unit = mpf(2) ** (floor(log(abs(x), 2)) - 7)
+    return mp.nint(x / unit) * unit
+
+
+@pytest.mark.parametrize("largest", [8.0, 8.1])
+def test_falcon_s_bias_is_a_slope_times_a_position_all_three_rounded(largest: float) -> None:
+    keys = [-300, -3, 1, 67, 255, 257, 259, 270, 506, 771, 4113, 65_663, 131_071]
+    slopes = [*(mpf(2) ** (-mpf(largest) * h / 8) for h in range(1, 9)), *(mpf(2) ** (-mpf(largest) * h / 16) for h in (1, 3, 5, 7))]
+    inputs = {"query_positions": whole(9), "key_positions": whole(*keys)}
+    expected = [bfloat16(bfloat16(slope) * bfloat16(mpf(key))) for slope in slopes for key in keys]
+
+    assert golden("alibi.bias", inputs, num_heads=12, max_bias=largest, slopes="code", form="falcon") == rounded(expected)
+
+
+def test_where_a_slope_may_be_rounded_either_way_a_step_is_allowed_and_else_nothing() -> None:
+    near_a_tie = float(log(mpf(257) / 512, 2) * -1)
+    inputs = {"query_positions": whole(0), "key_positions": whole(1, 256)}
+
+    def allowed(largest: float, profile: str) -> tuple[float | None, ...]:
+        parameters = {"num_heads": 1, "max_bias": largest, "slopes": "code", "form": "falcon"}
+        return answer("alibi.bias", inputs, parameters, profiles=[profile]).allowed[profile]["result"]
+
+    assert allowed(near_a_tie, "float32") == (2.0**-8, 1.0)
+    assert allowed(0.9, "float32") == allowed(0.9, "bfloat16-model") == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("bidirectional", "buckets", "farthest"), [(True, 32, 128), (False, 32, 128), (False, 20, 100), (True, 14, 60)])

@@ -1,7 +1,7 @@
 """Attention with a bias, a factor or nothing by a second route: 60 digits, quotients of exponentials of what becomes of the products."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -70,6 +70,8 @@ def table(count: int) -> dict[str, Tensor]:
 BUCKETS = {-3: 2, 0: 0, 1: 5, 3: 6, 4: 6}
 WAYS = {
     **{f"alibi-{form}": sloped(form) for form in STEPS},
+    "alibi-falcon": replace(sloped("column"), logit=lambda product, head, _, n: (product + SLOPES[head] * n) / sqrt(2),
+                            parameters={"num_heads": 2, "max_bias": 8.0, "slopes": "code", "form": "falcon"}),
     "kerple-log": grown("log", lambda rate, far: log(1 + rate * far)),
     "kerple-power": grown("power", lambda rate, far: mpf(far) ** rate if far else mpf(0)),
     "relative_bias": Met(("relative_bias.weights", "relative_bias.attend"),

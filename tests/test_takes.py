@@ -62,7 +62,7 @@ def slopes_of_thirds(query_positions: np.ndarray, key_positions: np.ndarray, *, 
     return ((3.0 ** -np.arange(1, num_heads + 1))[:, None, None] * (keys - queries[:, None])).astype(np.float32)
 
 
-@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
+@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric", "falcon"])
 def test_a_bias_that_counts_from_zero_is_judged_at_every_position(form: str) -> None:
     found = results(square_alibi, "alibi.bias", slopes="code", positions="from_zero", max_bias=8.0, form=form)
 
@@ -82,7 +82,7 @@ def masked_alibi(query_positions: np.ndarray, key_positions: np.ndarray, **param
     return np.where(keys > np.arange(query_positions.shape[-1])[:, None], -np.inf, bias).astype(np.float32)
 
 
-@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
+@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric", "falcon"])
 def test_a_masked_bias_is_judged_where_it_is_not_hidden(form: str) -> None:
     found = results(masked_alibi, "alibi.bias", slopes="code", positions="from_zero", masked=True, max_bias=8.0, form=form)
 

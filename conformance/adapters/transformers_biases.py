@@ -132,7 +132,7 @@ def column(
     dtype: torch.dtype = torch.float32,
     **_: object,
 ) -> torch.Tensor:
-    """Return the slopes times the key's index, which the model adds to every query's logits."""
+    """Return the slopes times the key's index, the same for every query."""
     mask = torch.ones(1, extent(key_positions), dtype=torch.int64)
     return _rows(build(mask, num_heads, dtype), query_positions, key_positions)
 
@@ -143,7 +143,7 @@ def _few(parameters: Mapping[str, Any]) -> bool:
 
 per_key = functools.partial(adapter.implements, "alibi.bias", slopes="code", when=_few, rows="shared", lowest=0, highest=FARTHEST)
 per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, bloom.build_alibi_tensor))
-per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, falcon.build_alibi_tensor))
+per_key(label="falcon", form="falcon", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, falcon.build_alibi_tensor))
 
 
 @per_key(label="mpt", form="reversed", dtypes=("float32",))

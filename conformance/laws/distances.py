@@ -13,12 +13,15 @@ from conformance.spec.declarations import plain
 from refimpl.spec import Law
 
 #: Forms of a bias whose later keys have other numbers than earlier ones at the same distance.
-SIDED = ("row", "column", "reversed")
+SIDED = ("row", "column", "reversed", "falcon")
 
 
 def translation(trial: Trial) -> Iterator[Sides]:
-    """A common shift of all positions changes nothing."""
+    """A common shift of all positions changes nothing (but what rounds positions)."""
     call = trial.arguments
+    if _rounds_positions(trial):
+        message = "where positions are rounded a common shift changes the result"
+        raise CallRefusedError(message)
     for name in trial.operation.results:
         yield same(trial.answer(call, name), trial.answer(shifted(trial, call), name), name)
 
@@ -80,11 +83,16 @@ def _by_distance(trial: Trial) -> bool:
     return trial.arguments.parameters.get("form") not in SIDED
 
 
+def _rounds_positions(trial: Trial) -> bool:
+    """Whether the key's position is rounded before it is used."""
+    return trial.arguments.parameters.get("form") == "falcon"
+
+
 def zero_at_origin(trial: Trial) -> Iterator[Sides]:
-    """Where the distance is 0 the bias is 0; in forms that leave a constant of each row free nothing is."""
+    """Where the distance is 0 the bias is 0; in forms of the key's position alone nothing is."""
     call = meeting(trial)
-    if trial.free_rows(call):
-        message = "a bias that leaves a constant of each row free is 0 nowhere in particular"
+    if trial.free_rows(call) or _rounds_positions(trial):
+        message = "a bias of the key's position alone is 0 at no distance in particular"
         raise CallRefusedError(message)
     yield same(at_origin(call, trial.answer(call)), 0.0)
 

@@ -177,6 +177,68 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
 )
 
 
+def of_form(made: Slopes) -> Callable[..., Array]:
+    """Return slopes as a form keeps them."""
+
+    def weight(num_heads: int, max_bias: float, slopes: alibi.Slopes, form: str) -> Array:
+        return alibi.kept(made(num_heads=num_heads, max_bias=max_bias, slopes=slopes), form)
+
+    return weight
+
+
+def in_falcon(steps: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+    """Return steps that are wrong in Falcon's form only."""
+    return lambda query, key, form: steps(query, key) if form == "falcon" else alibi.steps(query, key, form=form)
+
+
+def cut(x: Array, form: str) -> Array:
+    """Return numbers as Falcon's form keeps them, but cut where they should be rounded."""
+    if form != "falcon":
+        return x
+    _, exponents = np.frexp(x)
+    return np.ldexp(np.trunc(np.ldexp(x, 8 - exponents)), exponents - 8)
+
+
+def of_keys(query: Array, key: Array) -> Array:
+    """Return the key's position for every query."""
+    return key + np.zeros_like(query)
+
+
+def of_distance(query: Array, key: Array) -> Array:
+    """Return the key's position minus the query's, rounded."""
+    return to("bfloat16")(key - query)
+
+
+def falcon_mistake(name: str, does: str, should: str, fix: str) -> Mistake:
+    """Return a mistake that shows in Falcon's form."""
+    return Mistake(f"falcon-{name}", does, should, fix, threads=FALCON, kind="precision", origin="in the style of the thread")
+
+
+FALCON_MISTAKES: tuple[tuple[Mistake, Pieces], ...] = (
+    falcon_mistake(
+        "slopes-exact", "keeps Falcon's slopes in float32", "round them to bfloat16", "round the slopes, whatever the model's dtype"
+    ).made_by(Pieces(weight=right_slopes)),
+    falcon_mistake(
+        "key-index-exact", "multiplies Falcon's slopes by exact key positions", "round these to bfloat16", "round slope and position alike"
+    ).made_by(Pieces(steps=in_falcon(of_keys))),
+    falcon_mistake(
+        "product-exact", "keeps Falcon's products in float32", "round them to bfloat16", "multiply in bfloat16"
+    ).made_by(Pieces(kept=lambda product, _: product)),
+    falcon_mistake(
+        "product-cut", "cuts Falcon's products to bfloat16", "round to nearest, ties to even", "don't drop half of a float32's bits"
+    ).made_by(Pieces(kept=cut)),
+    falcon_mistake(
+        "of-distances", "rounds the distance in Falcon's form", "round the key's position", "build the bias of key positions alone"
+    ).made_by(Pieces(steps=in_falcon(of_distance))),
+)
+UNDIVIDED = falcon_mistake(
+    "bias-undivided",
+    "adds Falcon's bias beside the scale",
+    "divide it by sqrt(head_dim) with the products",
+    "add the bias to q k^T, then scale the sum; or divide the mask that carries it",
+)
+
+
 def half_mistake(dtype: str, parts: Sequence[str]) -> Mistake:
     """Return the mistake of some parts that are kept in a half format."""
     words = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
@@ -213,6 +275,7 @@ FROM_ONE = Mistake(
 MET = {
     "slopes=paper": ("https://github.com/ml-explore/mlx/pull/3071",),
     "form=column": ("https://github.com/ofirpress/attention_with_linear_biases/issues/20",),
+    "form=falcon": FALCON,
     "form=reversed": ("https://github.com/mosaicml/llm-foundry/issues/186",),
     "sign-flipped": ("https://github.com/meta-pytorch/attention-gym/pull/86",),
     "no-bias": (
@@ -230,7 +293,11 @@ def mutants() -> Iterator[Mutant]:
     for mistake, made in SLOPE_MISTAKES:
         yield mistake.at(SLOPES, made)
         for operation in (BIAS, *ATTENTION):
-            yield replace(mistake.at(operation, Pieces(weight=made).of(operation)), inherited=operation != BIAS)
+            yield replace(mistake.at(operation, Pieces(weight=of_form(made)).of(operation)), inherited=operation != BIAS)
+    for mistake, pieces in FALCON_MISTAKES:
+        yield mistake.at(BIAS, pieces.of(BIAS))
+        yield from (replace(mistake.at(operation, pieces.of(operation)), inherited=True) for operation in ATTENTION)
+    yield from (UNDIVIDED.at(operation, Pieces(divided=lambda *_: 1.0).of(operation)) for operation in ATTENTION)
     yield from ignored(SLOPES, MET)
     yield FROM_ONE.at(BIAS, Pieces(step=lambda steps: steps - 1.0).of(BIAS))
     yield from met(BIAS, MET)

@@ -52,13 +52,23 @@ def unchanged(bias: Array, q: Array, k: Array) -> Array:
     return bias
 
 
+def width(q: Array) -> float:
+    """Return the root of a head's width."""
+    return math.sqrt(q.shape[-1])
+
+
+def divisor(q: Array, form: str) -> float:
+    """Return what the bias of a form is divided by: 1, but in Falcon's."""
+    return width(q) if form == "falcon" else 1.0
+
+
 @dataclass(frozen=True)
 class Pieces:
     """The pieces of a bias. ``steps`` and ``weight`` replace what fills the slots; the others come before and after them.
 
     ``pair`` changes the positions of query and key together; ``later`` is what later keys get, if not their number. Attention with the
-    bias has more: what a query may ``see``, the ``content`` that meets the bias, how this is ``met``, and how both become each key's
-    ``share``.
+    bias has more: what a query may ``see``, the ``content`` that meets the bias, by what this is ``divided``, how it is ``met``, and how
+    both become each key's ``share``. What a form keeps in a half format is ``kept`` before the ``product`` changes.
     """
 
     form: Bias = alibi.FORM
@@ -69,10 +79,12 @@ class Pieces:
     step: Step = exact
     weight: Callable[..., Array] | None = None
     head: Step = exact
+    kept: Callable[[Array, str], Array] = alibi.kept
     product: Step = exact
     later: float | None = None
     see: Callable[..., Array] = attention.visible
     content: Callable[[Array, Array], Array] | None = None
+    divided: Callable[[Array, str], float] = divisor
     met: Callable[[Array, Array, Array], Array] = unchanged
     share: Callable[[Array, Array, Array], Array] = added
     right: Callable[[Array, Array], Array] = attention.logits
@@ -83,7 +95,7 @@ class Pieces:
         query, key = given.pop("query_positions")[..., None, :, None], given.pop("key_positions")[..., None, None, :]
         with np.errstate(all="ignore"):
             steps = self.step(self._between(self.steps or self.form.steps, *self.pair(self.place(query), self.place(key)), given))
-            value = self.product(self._met(steps, given))
+            value = self.product(self.kept(self._met(steps, given), given.get("form", "")))
         return value if self.later is None else np.where(key > query, self.later, value)
 
     def _between(self, slot: Callable[..., Array], query: Array, key: Array, given: Mapping[str, Any]) -> Array:
@@ -103,7 +115,8 @@ class Pieces:
         """Return the attention weights."""
         named = dict(zip(self.names, given, strict=True))
         seen = self.see(named["query_positions"], named["key_positions"], causal=causal)
-        return self.share((self.content or self.right)(q, k), self.met(self.bias(*given, **parameters), q, k), seen)
+        bias = self.bias(*given, **parameters) / self.divided(q, parameters.get("form", ""))
+        return self.share((self.content or self.right)(q, k), self.met(bias, q, k), seen)
 
     def attend(self, q: Array, k: Array, v: Array, *given: Array, **parameters: Any) -> Array:
         """Return the averages of the values."""
@@ -125,11 +138,6 @@ def away(query: Array, key: Array) -> tuple[Array, Array]:
 def rounded(dtype: str) -> Callable[[Array, Array], tuple[Array, Array]]:
     """Round the distance between query and key."""
     return lambda query, key: (query, query + to(dtype)(key - query))
-
-
-def width(q: Array) -> float:
-    """Return the root of a head's width."""
-    return math.sqrt(q.shape[-1])
 
 
 def of_key_head(bias: Array, q: Array, k: Array) -> Array:
@@ -211,7 +219,7 @@ MET = (
             does="divides the bias by sqrt(head_dim) with the logits",
             origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so",
         ),
-        Pieces(content=attention.logits, met=lambda bias, q, _: bias / width(q)),
+        Pieces(content=attention.logits, divided=lambda q, _: width(q)),
     ),
     Mistake(
         "multiplied-by-the-scale",

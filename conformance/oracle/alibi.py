@@ -1,11 +1,12 @@
 """ALiBi, from the paper and its authors' code (Press, Smith, Lewis 2021, section 3)."""
 
 from collections.abc import Callable
+from typing import Any
 
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
-from conformance.oracle.bias import Place, Weighed
+from conformance.oracle.bias import Number, Place, Weighed
 from conformance.oracle.tensor import Inputs, Results
 
 STEPS: dict[str, Callable[[Place], int]] = {
@@ -64,5 +65,20 @@ def steps(_a: Exact, _: Inputs, *, form: str, **_heads: float | str) -> Callable
     return lambda _head, place: arb(STEPS[form](place))
 
 
-FORM = Weighed(heads, steps)
+class Alibi(Weighed):
+    """Slopes times steps; or Falcon's form, in which slope, key's position and product are rounded, and the scale divides the bias."""
+
+    def numbers(self, a: Exact, inputs: Inputs, **parameters: Any) -> tuple[int, Number]:
+        """Return the products."""
+        if parameters["form"] != "falcon":
+            return super().numbers(a, inputs, **parameters)
+        rounded = [a.bfloat16(slope) for slope in self.heads(a, inputs, **parameters)]
+        return len(rounded), lambda head, place: a.bfloat16(rounded[head] * a.bfloat16(arb(place.key)))
+
+    def share(self, inputs: Inputs, **parameters: Any) -> Ball | int:
+        """Return ``1 / sqrt(head_dim)`` in Falcon's form."""
+        return 1 / arb(inputs["q"].shape[-1]).sqrt() if parameters["form"] == "falcon" else 1
+
+
+FORM = Alibi(heads, steps)
 bias, weights, attend = FORM.bias, FORM.weights, FORM.attend

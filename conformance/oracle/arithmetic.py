@@ -1,5 +1,6 @@
 """The steps that schemes are written in: as they are (``Exact``), or each widened by its budget (``Widened``)."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar
@@ -42,6 +43,15 @@ def floor(x: Ball) -> int:
     """Return the largest integer that does not exceed ``x``, which is exact."""
     mantissa, exponent = (int(part) for part in x.man_exp())
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
+
+
+def eight_bits(x: Ball) -> float:
+    """Return the number of eight bits that is nearest to an exact one; of two the even one."""
+    mantissa, exponent = (int(part) for part in x.man_exp())
+    lost = max(abs(mantissa).bit_length() - 8, 0)
+    nearest, rest = divmod(2 * mantissa, 2 << lost)
+    more = rest > 1 << lost or (rest == 1 << lost and nearest % 2)
+    return math.ldexp(nearest + more, exponent + lost)
 
 
 def power_of_two(exponent: int) -> Ball:
@@ -96,6 +106,14 @@ class Exact:
             boundary = "a floor"
             raise UndecidedError(boundary)
         return (low,)
+
+    def bfloat16(self, x: Ball) -> Ball:
+        """Return ``x`` rounded to the eight bits of bfloat16, of whatever exponent; or all between what its ends become."""
+        ends = self.settle(eight_bits(end) for end in (x.lower(), x.upper()))
+        if self.certain and len(ends) > 1:
+            boundary = "a rounding to bfloat16"
+            raise UndecidedError(boundary)
+        return hull([arb(end) for end in ends])
 
     def settle(self, outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
         """Return the different outcomes on either side of a discontinuity, the exact one first where it was decided."""

@@ -61,7 +61,13 @@ class Bias(ABC):
     def logits(self, a: Exact, inputs: Inputs, **parameters: Any) -> attention.Logit:
         """Return the logit of a batch, query head, query and key."""
         content, at, (_, number) = none.logits(a, inputs, scaled=self.scaled), places(inputs), self.numbers(a, inputs, **parameters)
-        return lambda batch, head, query, key: met(a, content(batch, head, query, key), number(head, at(batch, query, key)))
+        share = self.share(inputs, **parameters)
+        return lambda batch, head, query, key: met(a, content(batch, head, query, key), number(head, at(batch, query, key)) * share)
+
+    def share(self, inputs: Inputs, **parameters: Any) -> Ball | int:
+        """Return what the bias is multiplied by before it is added: the whole of it counts."""
+        del inputs, parameters
+        return 1
 
     def weights(self, a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
         """Return the softmax of the logits over the keys that are seen."""

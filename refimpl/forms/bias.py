@@ -45,9 +45,9 @@ class Weighed(Bias):
 
     weight: Callable[..., Array]
 
-    def operation(self, says: str) -> Callable[..., Any]:
-        """Return the bias as an operation; ``says`` is its summary."""
-        return joined(weighed, self, [self.weight, self.steps], says, name="bias")
+    def operation(self, says: str, *, whole: Callable[..., Array] | None = None) -> Callable[..., Any]:
+        """Return the bias as an operation; ``says`` is its summary, and ``whole`` the function if it isn't ``weighed``."""
+        return joined(whole or weighed, self, [self.weight, self.steps], says, name="bias")
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ class Biased(Attention):
     content: Content
 
 
-def attending(bias: Callable[..., Array], content: Content = attention.logits) -> Biased:
-    """Return attention with a bias, which is an operation."""
-    logits = joined(partial(met, content), bias, [bias], name="logits")
-    return Biased(logits=logits, bias=bias.form, content=content)  # type: ignore[attr-defined]  # made of a form
-
-
 def met(content: Content, bias: Callable[..., Array], /, q: Queries, k: Keys, *given: Array, **rule: Any) -> Logits:
     """Return what the bias is added to plus the bias, in the dtype of ``q``."""
     return cast_like(content(q, k, axis="head") + bias(*map(exact, given), **rule), q)
+
+
+def attending(bias: Callable[..., Array], content: Content = attention.logits, *, logits: Callable[..., Array] = met) -> Biased:
+    """Return attention with a bias, which is an operation; ``logits`` says how it meets the content."""
+    logits = joined(partial(logits, content), bias, [bias], name="logits")
+    return Biased(logits=logits, bias=bias.form, content=content)  # type: ignore[attr-defined]  # made of a form
 
 
 def exact(x: Array) -> Array:

@@ -1,15 +1,17 @@
 """ALiBi: subtract from every attention logit the distance times a slope of the head, and learn nothing."""
 
-from typing import Annotated, Literal
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
-from refimpl.arrays import Array, array_namespace, row
+from refimpl.arrays import Array, array_namespace, bfloat16, row
 from refimpl.attention import Layer
 from refimpl.cases.alibi import CASES
-from refimpl.forms.bias import ATTENTION_LAWS, ATTENTION_MEANINGS, Weighed, attending
+from refimpl.forms.bias import ATTENTION_LAWS, ATTENTION_MEANINGS, Added, Content, Keys, Logits, Queries, Weighed, attending, met, weighed
 from refimpl.forms.bias import layer as biased
-from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Count, Law, Positive, Scheme, Source, operation
 
-Form = Literal["row", "column", "reversed", "symmetric"]
+Form = Literal["row", "column", "reversed", "symmetric", "falcon"]
 Slopes = Literal["code", "paper"]
 
 
@@ -25,10 +27,25 @@ def of_code(num_heads: int, max_bias: float, like: Array) -> Array:
     return array_namespace(like).concat([first, twice[::2][: num_heads - whole]])
 
 
+def of_rule(num_heads: int, max_bias: float, slopes: str, like: Array) -> Array:
+    """Return the slopes by the code's rule, or by the paper's."""
+    return {"code": of_code, "paper": of_paper}[slopes](num_heads, max_bias, like)
+
+
 @operation
 def slopes(*, num_heads: Count, max_bias: Positive = 8.0, slopes: Slopes = "code", like: Array) -> Annotated[Array, "head"]:
     """Return the slope of every head: ``2^(-max_bias h / n)``, ``h = 1 ... n``, where ``n`` is a power of two (section 3)."""
-    return {"code": of_code, "paper": of_paper}[slopes](num_heads, max_bias, like)
+    return of_rule(num_heads, max_bias, slopes, like)
+
+
+def kept(x: Array, form: str) -> Array:
+    """Return numbers as a form keeps them: Falcon's rounds each to bfloat16."""
+    return bfloat16(x) if form == "falcon" else x
+
+
+def weight(*, num_heads: Count, max_bias: Positive = 8.0, slopes: Slopes = "code", form: Form = "row", like: Array) -> Array:
+    """Return the slope of every head."""
+    return kept(of_rule(num_heads, max_bias, slopes, like), form)
 
 
 def steps(query: Array, key: Array, *, form: Form = "row") -> Array:
@@ -39,15 +56,27 @@ def steps(query: Array, key: Array, *, form: Form = "row") -> Array:
     if form == "symmetric":
         return -xp.abs(key - query)
     start = xp.max(key, axis=-1, keepdims=True) if form == "reversed" else 0
-    return key - start + xp.zeros_like(query)
+    return kept(key - start + xp.zeros_like(query), form)
 
 
-FORM = Weighed(steps, slopes)
+def product(form: Weighed, /, query_positions: BatchedQueryPositions, key_positions: BatchedKeyPositions, **rule: Any) -> Added:
+    """Return the slope of every head times the steps, as the form keeps it."""
+    return kept(weighed(form, query_positions, key_positions, **rule), rule["form"])
+
+
+def logits(content: Content, bias: Callable[..., Array], /, q: Queries, k: Keys, *positions: Array, **rule: Any) -> Logits:
+    """Return the scaled products plus the bias, which Falcon's form scales too."""
+    scale = math.sqrt(q.shape[-1]) if rule["form"] == "falcon" else 1
+    return met(content, lambda *at, **own: bias(*at, **own) / scale, q, k, *positions, **rule)
+
+
+FORM = Weighed(steps, weight)
 bias = FORM.operation(
-    "Return ``-slope (m - n)`` for query position ``m`` and key position ``n``, or another form of it, in float64 (section 3)."
+    "Return ``-slope (m - n)`` for query position ``m`` and key position ``n``, or another form of it, in float64 (section 3).",
+    whole=product,
 )
 
-ATTENTION = attending(bias)
+ATTENTION = attending(bias, logits=logits)
 weights = ATTENTION.weights("Return the attention weights ``softmax(q k^T / sqrt(head_dim) + bias)``, in the dtype of ``q`` (section 3).")
 attend = ATTENTION.attend("Return ``softmax(q k^T / sqrt(head_dim) + bias) v``, in the dtype of ``v`` (section 3).")
 
@@ -73,10 +102,12 @@ CONVENTIONS = {
     "Falcon, MPT.",
     "slopes=paper": "2^(-max_bias h / n), h = 1 ... n, for any number of heads n: section 3 as it is printed.",
     "form=row": "The key's position minus the query's, negative for the past: the paper.",
-    "form=column": "The key's position alone: the authors' code, BLOOM, Falcon. Rows differ by a constant each, which a causal softmax "
+    "form=column": "The key's position alone: the authors' code, BLOOM. Rows differ by a constant each, which a causal softmax "
     "does not see; anything that inspects the bias or looks both ways does.",
     "form=reversed": "The key's position minus the last key's, the same for every query: MPT, and `AlibiBias` of keras-hub.",
     "form=symmetric": "Minus the absolute distance, for attention both ways: JinaBERT, data2vec 2.0, llama.cpp's encoders.",
+    "form=falcon": "The key's position alone in bfloat16, whatever the model's dtype: slope, position and product are each rounded to "
+    "nearest, ties to even. Attention divides this bias by sqrt(head_dim), as it divides the products. Falcon-RW.",
 }
 
 NOTES = (
@@ -93,12 +124,13 @@ NOTES = (
     ),
     (
         "The bias is not multiplied by 1 / sqrt(head_dim): it is added to the scaled dot product (section 3). Falcon in transformers "
-        "5.23.0 adds it before that scale, in bfloat16, and its published weights were trained so; a port of Falcon must repeat it, and "
-        "no other model may. A file of known deviations accepts such a port (docs/deviations.md)."
+        "5.23.0 adds it before that scale, in bfloat16, and its published weights were trained so (`form=falcon`); a port of Falcon must "
+        "repeat both, and no other model may. Beyond 256 neighbouring keys share a position there: 257 is 256, 259 is 260."
     ),
     (
         "Forms that drop the query's position are equal to the row form after a causal softmax only, and up to rounding: in half "
-        "precision slope times key position loses its last bits where slope times distance would not."
+        "precision slope times key position loses its last bits where slope times distance would not. "
+        "Falcon's form is rounded in every dtype, so it equals the column form near the first token only."
     ),
 )
 
