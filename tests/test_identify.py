@@ -304,7 +304,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
     identity = identity_of(identify_functions, "raised_base")
 
     assert identity.parameters["base"].holds(1e4 * 4 ** (64 / 62))
-    assert any("ntk_aware.rotate: with base 10000, factor 4, fastest kept it gives the same" in line for line in identity.unseen)
+    assert any("ntk_aware.rotate: with base 10000, factor 4, fastest kept, power 1 it gives the same" in line for line in identity.unseen)
 
 
 def test_ntk_that_slows_the_fastest_pair_too_is_named_as_what_gives_the_same() -> None:

@@ -112,7 +112,7 @@ from conformance import Adapter
 adapter = Adapter("mine")
 
 
-@adapter.implements("t5.bucket", num_buckets=32, max_distance=8, bidirectional=True)
+@adapter.implements("t5.bucket", num_buckets=32, max_distance=8, bidirectional=True, convention="t5")
 def bucket(relative_positions, **_):
     return np.zeros_like(relative_positions)
 """
@@ -124,7 +124,7 @@ def test_a_declaration_that_contradicts_itself_gets_no_verdict_and_is_told_why(t
 
     assert report.status is Status.NOT_JUDGED
     assert not [result for result in report.results if isinstance(result.outcome, HarnessError)]
-    assert "num_buckets=32 and max_distance=8 do not agree (max_distance must be greater than the 16 exact" in report.evidence[0].missing[0]
+    assert "num_buckets=32, max_distance=8 and convention='t5' do not agree (max_distance must be greater than the 16 exact" in report.evidence[0].missing[0]
 
 
 CHANGING = """

@@ -157,7 +157,10 @@ class Beside:
 
 def beside(path: Path, operation: str, settled: Mapping[str, Any]) -> Beside | None:
     """Return what a configuration says besides the parameters of an operation, nothing where no kind of layers has these."""
-    reading, offered = read(loaded(path)), next(name for name in OFFERED if operation in judged_as(name))
+    offered = next((name for name in OFFERED if operation in judged_as(name)), None)
+    if offered is None:  # patches of an image, of which there is one kind of layers
+        return None
+    reading = read(loaded(path))
     judged = {kind.name: _turning(offered, kind, reading) for kind in reading.kinds}
     known = {name: (each.name, rotation.settled(each), rotation) for name, (rotation, each) in judged.items() if each is not None}
     said = {name: value for name, value in settled.items() if name not in DECLARED}
