@@ -124,7 +124,8 @@ def test_a_declaration_that_contradicts_itself_gets_no_verdict_and_is_told_why(t
 
     assert report.status is Status.NOT_JUDGED
     assert not [result for result in report.results if isinstance(result.outcome, HarnessError)]
-    assert "num_buckets=32, max_distance=8 and convention='t5' do not agree (max_distance must be greater than the 16 exact" in report.evidence[0].missing[0]
+    disagree = "num_buckets=32, max_distance=8 and convention='t5' do not agree (max_distance must be greater than the 16 exact"
+    assert disagree in report.evidence[0].missing[0]
 
 
 CHANGING = """
