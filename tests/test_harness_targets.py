@@ -47,7 +47,7 @@ TARGETS = {
         "no.such.module:adapter",
         "target must name a module that exists, got 'no.such.module'",
     ),
-    "an object that is no adapter says what it is": ("json:decoder", "json:decoder must be a conformance.Adapter, got module"),
+    "an object that is no adapter says what it is": ("json:decoder", "json:decoder must be a posenc.Adapter, got module"),
     "an object that is missing gets the near miss": (
         "json:load_s",
         "json:load_s must name an object that exists, got no 'load_s' (did you mean loads?)",
@@ -160,7 +160,7 @@ def test_a_function_of_a_file_is_sent_to_identification(tmp_path: Path) -> None:
     path = written(tmp_path, "def f(x):\n    return x\n")
 
     assert refusal(f"{path}:f") == (
-        f"{path}:f must be a conformance.Adapter, got function: `posenc identify {path}:f` says what it is, and writes its adapter"
+        f"{path}:f must be a posenc.Adapter, got function: `posenc identify {path}:f` says what it is, and writes its adapter"
     )
 
 

@@ -45,6 +45,7 @@ COMMANDS = {
     "check numpy --config mine.json": "is called *.json, got 'mine.json' (did you mean mined.json?)",
     "check transformer": "(did you mean transformers?)",
     "check .": "must be a file, got the directory ., which has mine.py",
+    "check package": "which has __init__.py: a module of the package is taken as package.MODULE:adapter",
     "check numpy --scheme rop": "(did you mean rope?)",
     "check numpy --operation rope.rotat": "(did you mean rope.rotate?)",
     "check numpy --case rope.rotate/nowhere": "must be one that `posenc show rope.rotate` names",
@@ -107,6 +108,7 @@ SOURCES = {
     "an adapter that is called": (f"{NAMED}adapter('rope.rotate')\n", IMPLEMENTS),
     "the class as a decorator": (offering().replace("@adapter", "@Adapter"), "make one first, adapter = Adapter('NAME')"),
     "a misspelt method": (offering().replace("implements", "implement"), "(did you mean implements?)"),
+    "an adapter that isn't imported": ("\n".join(offering().split("\n")[1:]), "write from posenc import Adapter"),
     "a decorator without an operation": (offering().replace("('rope.rotate')", ""), "@adapter.implements(OPERATION) is written with one"),
     "the result of a call": (f"{NAMED}adapter.implements('rope.rotate', abs(-1))\n", "pass the function itself, not what a call of it"),
     "a function that is called": (
@@ -256,6 +258,8 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 @pytest.mark.parametrize(("command", "fix"), COMMANDS.items())
 def test_a_first_error_of_a_command_is_one_line_that_names_the_fix(refused: object, command: str, fix: str) -> None:
     Path("mined.json").touch()
+    Path("package").mkdir()
+    Path("package", "__init__.py").touch()
     status, line = refused(*shlex.split(command), mine="def apply(x): return x\n")  # type: ignore[operator]  # the fixture's function
 
     assert status == 2

@@ -34,6 +34,7 @@ MEANT = {
     "Adapter.implements() takes from 2 to 3 positional arguments": "say by name what restricts it, as layout=..., direction=...",
     "Adapter.__init__() missing 1 required positional argument: 'name'": "write Adapter('NAME', ...)",
     "from 'posenc' (": "posenc has Adapter, Session, Unsupported and assert_conforms",
+    "name 'Adapter' is not defined": "write from posenc import Adapter",
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
 }
 #: What Python says of a function that is called without its arguments.
@@ -159,7 +160,8 @@ def _adapter(target: str) -> Adapter:
         return _only(target, _imported(target, lambda: _execute(Path(target))))
     if target and Path(target).is_dir():
         files = sorted(path.name for path in Path(target).glob("*.py"))
-        message = f"target must be a file, got the directory {target}, which has {_few(files) or 'no *.py'}"
+        package = f": a module of the package is taken as {Path(target).name}.MODULE:adapter" if "__init__.py" in files else ""
+        message = f"target must be a file, got the directory {target}, which has {_few(files) or 'no *.py'}{package}"
         raise TargetError(message)
     place, colon, name = target.rpartition(":")
     if colon and place and name:
@@ -343,7 +345,7 @@ def _named(target: str, module: ModuleType, name: str) -> Adapter:
         found = getattr(found, part)
     if not isinstance(found, Adapter):
         hint = f": `posenc identify {target}` says what it is, and writes its adapter" if callable(found) else ""
-        message = f"{target} must be a conformance.Adapter, got {type(found).__name__}{hint}"
+        message = f"{target} must be a posenc.Adapter, got {type(found).__name__}{hint}"
         raise TargetError(message)
     return found
 
