@@ -47,6 +47,7 @@ STATES = {
     "np.cos = np.sin": "names of NumPy (numpy.cos)",
     "np.float32 = np.float64": "names of NumPy (numpy.float32)",
     "np.pi = 3.0": "names of NumPy (numpy.pi)",
+    "os._exit = print": "names of the standard library (os._exit)",
     "math.pi = 3.0": "names of the standard library (math.pi)",
     "np.asarray = lambda *_, **__: None": "names of NumPy (numpy.asarray)",
     "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *_: None}))": "what finds modules",
