@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -169,8 +170,8 @@ def test_an_interruption_while_reports_are_written_leaves_the_screen(
 ) -> None:
     write, times = files.write, iter([KeyboardInterrupt, None])
 
-    def interrupted(*given: object) -> None:
-        write(*given)  # type: ignore[arg-type]
+    def interrupted(reports: Sequence[Report], folder: Path) -> None:
+        write(reports, folder)
         if next(times) is KeyboardInterrupt:
             raise KeyboardInterrupt
 
