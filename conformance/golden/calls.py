@@ -9,7 +9,7 @@ from itertools import cycle, product
 import numpy as np
 
 from conformance.calls.takes import Takes
-from conformance.golden import features, places
+from conformance.golden import features, grids, places
 from conformance.golden.places import Pattern, Room
 from conformance.golden.settings import Settings, dealt, settings
 from conformance.golden.sizes import AS_MANY_AS_AXES, ROWS, SCENES, Sizes, Sizing
@@ -32,6 +32,8 @@ MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled"
 BATCHED = ((True, True), (False, False), (True, False), (False, True))
 #: Every so many calls of an operation that takes real positions have some that aren't whole.
 REAL_EVERY = 4
+#: Every so many calls that list grids have positions anywhere beyond the last.
+BEYOND_EVERY = 4
 #: Positions with a fraction are numbers below 2, times two to this power at most: half precision has no fractions there.
 FARTHEST_REAL = 13
 #: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
@@ -180,6 +182,8 @@ class _Call:
         """Return where positions lie and how; code that counts gets others inside of longer inputs, in every second call."""
         lowest = max(self.takes.lowest or 0, 0) if name in self.operation.from_zero else self.takes.lowest
         room = places.room(self.parameters, self.sizes, replace(self.takes, lowest=lowest))
+        if grids.ends(self.parameters) and self.number % BEYOND_EVERY != BEYOND_EVERY - 1:
+            room = places.among(self.parameters, room, self.takes)
         apart = "causal" not in self.operation.parameters and self.number % 2 == 1
         if self.operation.arrays[name] == "...":
             return room, replace(self.takes, positions="any")

@@ -85,7 +85,8 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
     wished = {
         name: wishes[name]
         for name, parameter in operation.parameters.items()
-        if name in wishes and obeys(parameter, wishes[name])
+        if name in wishes
+        and obeys(parameter, wishes[name])
         and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
     }
     place = MODEL_EVERY * number + number % 2

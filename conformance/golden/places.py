@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from conformance.calls.takes import Takes
+from conformance.golden import grids
 from conformance.spec.arguments import Parameters
 from conformance.spec.ranges import BESIDE, EDGES, FARTHEST
 
@@ -15,15 +16,18 @@ Generator = np.random.Generator
 FAR_BELOW = -512
 #: How often queries are the last of the keys where they needn't be, and how often, else, they know nothing of the keys.
 AT_END, APART = 1 / 3, 1 / 2
+#: How many positions beyond the last grid lie among those of grids.
+BEYOND = 3
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where positions may lie, and those in it beside which something ends."""
+    """Where positions may lie, those in it beside which something ends, and whether each of them is as telling as any other."""
 
     lowest: int
     highest: int
     edges: np.ndarray
+    even: bool = False
 
     @property
     def size(self) -> int:
@@ -37,7 +41,7 @@ def room(parameters: Parameters, sizes: Mapping[str, int], takes: Takes) -> Room
     lowest = lowest if takes.lowest is None else max(lowest, takes.lowest)
     highest = max(highest if takes.highest is None else min(highest, takes.highest), lowest)
     special = [int(parameters[name]) for name in BESIDE if parameters.get(name) is not None]
-    ends = {end + beside for end in (*special, *_rows(sizes)) for beside in (-1, 0, 1)}
+    ends = {end + beside for end in (*special, *_rows(sizes), *grids.ends(parameters)) for beside in (-1, 0, 1)}
     beyond = {1 << power for power in range(21, 62)} if highest > FARTHEST else set()
     common = [edge for edge in sorted({*EDGES, *beyond}) if lowest <= edge <= highest]
     own = [edge for edge in sorted({*ends, highest}) if lowest <= edge <= highest]
@@ -50,6 +54,12 @@ def nearer(room: Room, reach: int, takes: Takes) -> Room:
     lowest, highest = 0 if takes.positions == "from_zero" else max(room.lowest, -reach), min(room.highest, reach)
     edges = room.edges[(room.edges >= lowest) & (room.edges <= highest)]
     return Room(lowest, highest, edges if edges.size else np.array([lowest, highest], dtype=np.int64))
+
+
+def among(parameters: Parameters, room: Room, takes: Takes) -> Room:
+    """Return the room of the tokens of grids that parameters list, and of a few beyond."""
+    reach = max(grids.ends(parameters)) + BEYOND
+    return replace(nearer(room, reach, takes), even=True)
 
 
 def _bounds(parameters: Parameters, sizes: Mapping[str, int]) -> tuple[int, int]:
@@ -95,6 +105,11 @@ def begun(rng: Generator, count: int, room: Room) -> np.ndarray:
 def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:
     """Draw positions of every magnitude."""
     return np.exp2(rng.uniform(0.0, np.log2(room.highest + 2), count)).astype(np.int64) - 1
+
+
+def evenly(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw positions of which none is likelier than another."""
+    return rng.integers(max(room.lowest, 0), room.highest + 1, count)
 
 
 def disordered(rng: Generator, count: int, room: Room) -> np.ndarray:
@@ -157,6 +172,8 @@ Pattern = Callable[[Generator, int, Room], np.ndarray]
 SIDES = (bytes_apart, shorts_apart)
 ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered, *SIDES)
 BELOW_ZERO = (negative, padded, far_below, *SIDES)
+#: Of how many patterns none prefers a position, where every position is as telling.
+EVENLY = 6
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 
 
@@ -164,7 +181,8 @@ def patterns(room: Room, takes: Takes, *, alone: bool = False) -> tuple[Pattern,
     """Return the patterns of positions that are taken; where queries meet no keys, packed sequences too."""
     if takes.counted:
         return CONSECUTIVE if takes.positions == "consecutive" else (from_zero,)
-    return tuple(pattern for pattern in (*ANY, *[restarted] * alone) if room.lowest < 0 or pattern not in BELOW_ZERO)
+    every = (*[evenly] * (EVENLY * room.even), *ANY, *[restarted] * alone)
+    return tuple(pattern for pattern in every if room.lowest < 0 or pattern not in BELOW_ZERO)
 
 
 def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes, *, uneven: bool = False) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Choose the parameters of drawn calls: every combination of conventions in turn, and numbers from released models."""
 
+import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
 
 from conformance.calls.takes import WHEN
+from conformance.golden import grids
 from conformance.spec.choices import agree, candidates, obeys
 from conformance.spec.ranges import TOGETHER, VALUES
 from refimpl.spec import Operation, fixed_size
@@ -15,6 +17,7 @@ from refimpl.spec import Operation, fixed_size
 Item = TypeVar("Item")
 Candidates = Mapping[str, Sequence[object]]
 Settings = dict[str, Any]
+Hands = Mapping[str, Iterator[object]]
 
 #: How often numbers are drawn again for one combination of conventions, before it is taken to have none.
 TRIES = 200
@@ -46,12 +49,13 @@ def settings(
     models = dealt([together for together in TOGETHER if _inside(operation, together, numbers, restrictions)], rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
     admits, hopeless = restrictions.get(WHEN), list[Settings]()
+    lists = functools.partial(grids.drawn, rng, grids.free(operation, restrictions))
     came, before, model = 0, -1, next(models, {})
     while came > before:
         before = came
         for chosen in shuffled([chosen for chosen in rounds if chosen not in hopeless], rng):
             own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
-            found = _agreeing(chosen, hands, own, admits, rows)
+            found = _agreeing(chosen, hands, lists, own, admits, rows)
             if found is None and admits is not None:
                 hopeless.append(chosen)
             if found is not None:
@@ -72,12 +76,15 @@ def _inside(operation: Operation, together: Mapping[str, object], numbers: Candi
     return obeyed and len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
-def _agreeing(chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any, rows: float) -> Settings | None:
-    """Return parameters that agree, those of a small projection where any are."""
+def _agreeing(
+    chosen: Settings, hands: Hands, lists: Callable[[Settings], Settings], model: Settings, admits: Any, rows: float
+) -> Settings | None:
+    """Return parameters that agree, with lists of grids drawn beside them; those of a small projection where any are."""
     wide = None
     for attempt in range(TRIES if admits is None else TRIES_BY_PREDICATE):
         together = model if attempt == 0 else {}
         found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen
+        found |= {**lists(found), **together}
         if agree(found) and (admits is None or admits(found)):
             if (fixed_size("projection", found) or 0) <= rows:
                 return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.calls.takes import Takes
-from conformance.golden import features, places, sampling
+from conformance.golden import features, grids, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large
 from conformance.golden.settings import Settings, settings
@@ -36,6 +36,8 @@ FURTHER: tuple[Settings, ...] = (
 )
 #: How many ends of buckets are swept besides.
 ENDS = 2
+#: How many lists of many grids are swept where none are merged.
+REPEATED = 3
 #: Up to which width numbers are asked for, at how many widths, and at most how many of their elements are judged.
 WIDEST, MANY, FEW = 512, 96, 3
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
@@ -58,7 +60,7 @@ def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     further = (each for each in FURTHER if _taken(operation, each, restrictions))
     every = [
         next(settings(operation, {**restrictions, **wishes}, rng), None)
-        for wishes in (wished, *further, *_ends(operation, restrictions, rng))
+        for wishes in (wished, *further, *_ends(operation, restrictions, rng), *_many_grids(operation, restrictions, rng))
     ]
     for parameters in (every[0] or next(settings(operation, restrictions, rng), None), *every[1:]):
         if parameters is not None:
@@ -86,6 +88,15 @@ def _ends(operation: Operation, restrictions: Mapping[str, object], rng: np.rand
     every = candidates(operation.parameters["max_distance"], restrictions.get("max_distance", ...), VALUES)
     values = [value for value in every if value != WISHED["max_distance"]]
     return [{"max_distance": values[int(i)]} for i in rng.permutation(len(values))[:ENDS]]
+
+
+def _many_grids(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Settings]:
+    """Yield lists of many grids for every number of patches that may be merged; nothing where a declaration lists grids."""
+    lists = grids.free(operation, restrictions)
+    if lists and lists == grids.free(operation, ()):
+        merge = operation.parameters.get("merge")
+        merged = [{"merge": each} for each in candidates(merge, restrictions.get("merge", ...), VALUES)] if merge else [{}] * REPEATED
+        yield from ({**each, **grids.drawn(rng, lists, each, many=True)} for each in merged)
 
 
 def _taken(operation: Operation, wishes: Settings, restrictions: Mapping[str, object]) -> bool:
