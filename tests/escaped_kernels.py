@@ -9,7 +9,19 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, mrope, none, ntk_by_parts, partial_rope, relative_bias, rope, sincos_2d, transformer_xl
+from refimpl.schemes import (
+    axial_rope,
+    learned,
+    longrope,
+    mrope,
+    none,
+    ntk_by_parts,
+    partial_rope,
+    relative_bias,
+    rope,
+    sincos_2d,
+    transformer_xl,
+)
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -251,9 +263,11 @@ def bounded_by_the_first_row(tile: int) -> Function:
             return np.asarray(RIGHT(q, k, v, m, n, causal=causal))
         beyond = np.broadcast_to(n > np.max(m[0]) // tile * tile + tile, (len(k), k.shape[2]))
         hidden = beyond[:, None, None, :] & ~beyond.all(axis=-1)[:, None, None, None]
-        return np.asarray(unturned(lambda z, h: np.where(h | (hidden & ~(h | hidden).all(axis=-1, keepdims=True)), F32(-np.inf), z))(
-            q, k, v, m, n, causal=True
-        ))
+        return np.asarray(
+            unturned(lambda z, h: np.where(h | (hidden & ~(h | hidden).all(axis=-1, keepdims=True)), F32(-np.inf), z))(
+                q, k, v, m, n, causal=True
+            )
+        )
 
     return kernel
 
@@ -476,8 +490,10 @@ def in_a_table(rows: int) -> dict[str, Any]:
 LEFT_OVER: list[Kernel] = [
     *(Kernel(f"the last batches and heads after tiles of {n}", "none.attend", without_the_last_heads(n), {}) for n in (16, 64, 128)),
     *(Kernel(f"rows after tiles of {tile} unshifted", "transformer_xl.shift", rest_as_it_came(tile), {}) for tile in (16, 32, 64, 128)),
-    *(Kernel(f"distances of at most {rows // 2 - 1}", "da_transformer.rescale", no_farther(rows // 2 - 1), in_a_table(rows))
-      for rows in (512, 1_024, 2_048)),
+    *(
+        Kernel(f"distances of at most {rows // 2 - 1}", "da_transformer.rescale", no_farther(rows // 2 - 1), in_a_table(rows))
+        for rows in (512, 1_024, 2_048)
+    ),
 ]
 
 
@@ -601,6 +617,34 @@ def with_few_grids(positions: np.ndarray, *, widths: Sequence[int], **said: Any)
     return np.asarray(mrope.positions(positions, widths=(*widths[:5], *[1] * len(widths[5:])), **said))
 
 
+def patches_in_rows(begin: int, merged: tuple[int, ...] = (2, 3, 4)) -> Function:
+    """Return the places of patches, which lie in rows of the whole image from one grid on where so many are merged."""
+
+    def kernel(positions: np.ndarray, *, times: Sequence[int], heights: Sequence[int], widths: Sequence[int], merge: int) -> np.ndarray:
+        found = np.array(axial_rope.positions(positions, times=times, heights=heights, widths=widths, merge=merge))
+        patches = [time * height * width for time, height, width in zip(times, heights, widths, strict=True)]
+        if merge in merged and begin < len(patches):
+            late = positions >= sum(patches[:begin])
+            rows = axial_rope.positions(positions, times=times, heights=heights, widths=widths, merge=1)
+            found[late] = np.asarray(rows)[late]
+        return found
+
+    return kernel
+
+
+def with_steps_of_one_image(begin: int) -> Function:
+    """Return the positions of tokens in grids, of which those from one on have a single moment, however many steps."""
+
+    def kernel(positions: np.ndarray, *, times: Sequence[int], seconds: float, **said: Any) -> np.ndarray:
+        found, frozen = (np.array(mrope.positions(positions, times=times, seconds=each, **said)) for each in (seconds, 1e-9))
+        sides = zip(said["text"], times, said["heights"], said["widths"], strict=True)
+        ends = np.cumsum([text + time * height * width for text, time, height, width in sides])
+        late = positions >= ends[begin - 1] if len(ends) > begin else np.zeros_like(positions, dtype=bool)
+        return np.where(late[..., None], frozen, found)
+
+    return kernel
+
+
 def unturned_in_half(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
     """Return a rotation that in float16 leaves the channels after whole tiles of 16 pairs as they are, which all widths fill but 80."""
     found, pairs = np.array(rotate(x, positions, **said)), x.shape[-1] // 2
@@ -643,6 +687,12 @@ BETWEEN: list[Kernel] = [
     Kernel("the last of whole tiles of heads", "rope.attend", without_the_last_heads_of(attend, 32), {"layout": "half"}),
     Kernel("pairs after tiles of 16", "rope.rotate", unturned_in_half, {**HALVES, "head_dim": (64, 80, 96, 128)}),
     Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
+    *(Kernel(f"patches in rows from grid {first + 1} on", "axial_rope.positions", patches_in_rows(first), {}) for first in (2, 3, 5, 8)),
+    *(
+        Kernel(f"patches in rows from the fourth grid on, {m} merged", "axial_rope.positions", patches_in_rows(3, (m,)), {})
+        for m in (2, 3, 4)
+    ),
+    *(Kernel(f"one moment from grid {first + 1} on", "mrope.positions", with_steps_of_one_image(first), {}) for first in (3, 6)),
     Kernel("one width scaled wrongly", "none.attend", of_one_width(none.attend, 96), {}),
     Kernel("keys beyond 8192", "none.attend", without_keys_beyond(none.attend, 8_192), {"causal": False}),
     Kernel("one frequency too many", "rope.frequencies", in_steps, {}),

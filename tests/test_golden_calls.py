@@ -11,7 +11,7 @@ import pytest
 
 from conformance.adapt.configured import of_axes
 from conformance.calls.takes import Takes
-from conformance.golden import features
+from conformance.golden import features, grids
 from conformance.golden.calls import drawn
 from conformance.golden.large import Large
 from conformance.golden.sweep import sweep
@@ -275,6 +275,29 @@ def test_a_sweep_holds_every_position_and_judges_an_element_of_each(name: str) -
 def test_operations_without_attention_are_swept() -> None:
     unswept = {name for name in PLACED if not swept(name)}
     assert unswept == {name for name in PAIRED if "q" in operations()[name].arrays and not name.endswith(".rotate_query_key")}
+
+
+GRIDDED = ("axial_rope.positions", "mrope.positions")
+
+
+@pytest.mark.parametrize("name", GRIDDED)
+def test_most_calls_list_several_grids_and_ask_for_their_tokens(name: str) -> None:
+    asked = [[np.searchsorted(grids.ends(one.parameters), position) for position in one.arrays["positions"].ravel()] for one in calls(name)]
+
+    assert sum(len(one.parameters["times"]) > 2 for one in calls(name)) > ENOUGH / 3
+    assert sum(min(ends) < len(grids.ends(one.parameters)) for ends, one in zip(asked, calls(name), strict=True)) > ENOUGH / 2
+
+
+@pytest.mark.parametrize("name", GRIDDED)
+@pytest.mark.parametrize("declared", [{"times": (1, 2, 1, 1)}, {"heights": [(4,), (6, 12)]}, {"merge": 3}])
+def test_lists_that_are_left_open_fit_those_that_are_declared(name: str, declared: Restrictions) -> None:
+    assert all(agree(one.parameters) for one in calls(name, declared, count=12))
+
+
+def test_many_grids_of_every_number_of_merged_patches_are_swept() -> None:
+    merged = {one.arguments.parameters["merge"] for one in swept("axial_rope.positions") if len(one.arguments.parameters["times"]) > 8}
+
+    assert merged == {1, 2, 3, 4}
 
 
 def test_a_video_of_more_patches_than_are_swept_is_swept() -> None:
