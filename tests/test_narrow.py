@@ -138,6 +138,25 @@ def test_operations_that_a_record_lacks_or_has_of_fewer_mistakes_are_judged_and_
     ]
 
 
+def test_a_renewal_that_ends_halfway_keeps_the_operations_that_were_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "narrow.md"
+    page.write_text(record.page(record.of([]), 1, Fraction(1)), encoding="utf-8")
+    for module in (command, record):
+        monkeypatch.setattr(module, "operations", lambda: ["rope.apply", SLOPES])
+
+    def judge_one(declared: Declaration) -> Judged:
+        if declared.operation == SLOPES:
+            raise KeyboardInterrupt
+        return Judged(declared, {OWN: Outcome.CONVICTED}, [], [])
+
+    monkeypatch.setattr(command, "judge", judge_one)
+
+    with pytest.raises(KeyboardInterrupt):
+        command.main(["--record", str(page), "--lacking"])
+
+    assert list(record.read(page.read_text(encoding="utf-8")).rows) == ["rope.apply"]
+
+
 def test_the_committed_record_is_read_as_it_was_written() -> None:
     text = (Path(__file__).parents[1] / "docs" / "narrow.md").read_text(encoding="utf-8")
     again = record.page(record.read(text), 1, Fraction(1))

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from conformance.spec.declarations import operations
@@ -41,13 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lacking = operations() if before is None else set(before.lacking())
     names = [name for name in options.operation or operations() if name in lacking]
     wanted = evenly(chosen(names, COUNT, options.seed), options.sample, options.sample_seed)
-    found = list(spread("narrow", judge, wanted, options.jobs))
+    found = list[Judged]()
+    for name, declared in groupby(wanted, lambda each: each.operation):
+        found += spread(name, judge, list(declared), options.jobs)
+        if before is not None:
+            _write(before.renewed(record.of(found)), options)
     wrong, now = list(shortcomings(found)), record.of(found)
-    if options.record is not None:
-        whole = now if before is None else before.renewed(now)
-        write(options.record, record.page(whole, options.seed, options.sample, options.sample_seed))
+    if options.record is not None and before is None:
+        _write(now, options)
     print("\n".join([*record.told(now), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
+
+
+def _write(whole: record.Record, options: argparse.Namespace) -> None:
+    write(options.record, record.page(whole, options.seed, options.sample, options.sample_seed))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--lacking",
         action="store_true",
-        help="judge what the record lacks, or has of another number of mistakes",
+        help="judge what the record lacks, or has of another number of mistakes; written after every operation",
     )
     return parser
 
