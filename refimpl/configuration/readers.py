@@ -38,6 +38,7 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
 }
 #: The same of which channels are a pair.
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    "rope_interleave": ("axk1", "deepseek_v3", "glm4_moe_lite", "mistral4", "youtu"),
     "rope_interleaved": (),
     "rope_traditional": (),
     "rotary_emb_interleaved": ("nomic_bert",),

@@ -329,8 +329,13 @@ def _of_yarn(rope: Section, family: Family, notes: Notes, *, latent: bool) -> At
     contract, roles = declared("yarn.attention_factor").parameters, _roles(rope)
     values = {name: checked(found, contract[name], notes, does) for name, does in roles.items() for found in rope.given((name,))}
     for key, value in rope.given(("mscale",)):
-        if rope.get("mscale_all_dim") is None or "attention_factor" in values:
-            rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
+        beside = rope.get("mscale_all_dim")
+        if "attention_factor" in values:
+            notes.find("warning", "unread-mscale", key, value, "be left out, as attention_factor counts")
+        elif beside is None:
+            notes.find("warning", "unread-mscale", key, value, "stand beside mscale_all_dim to be read")
+        elif 0 in (value, beside) and (value, beside) != (1, 0):  # with these a 0 that counts as set gives the same factor
+            rule = "be above 0, and so must mscale_all_dim: transformers takes a 0 in either for both unset, other code for set"
             notes.find("warning", "unread-mscale", key, value, rule)
     for key, value in rope.given(("mscale_all_dim",)):
         if value and rope.get("mscale") is None and not latent:

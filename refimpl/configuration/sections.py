@@ -103,10 +103,15 @@ def verify_keys(section: Section, notes: Notes) -> None:
     for key in section.values:
         if key in spellings.READ | spellings.BESIDE or section.values[key] in (None, spellings.TRUISMS.get(key)) or key.startswith("_"):
             continue  # transformers writes attributes of its own with an underscore in front
-        positional = any(word in key.lower() for word in spellings.POSITIONAL)
+        positional = any(word in key.lower() for word in spellings.POSITIONAL) or _turns(section.values[key])
         close = near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92)
         value = section.values[key]
         if close:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
+
+
+def _turns(value: Any) -> bool:
+    """Return whether a value is a mapping of keys that say how layers turn, and no part of a model."""
+    return isinstance(value, Mapping) and not spellings.OF_ROTATION.isdisjoint(value) and spellings.OF_A_PART.isdisjoint(value)

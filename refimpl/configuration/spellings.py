@@ -26,7 +26,9 @@ LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")
 #: What says that positions are a bias.
 ALIBI = ("alibi", "use_alibi")
-SWITCHES = (*LAYOUT, "rope_interleave", "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", *ALIBI)
+#: What code of latent attention reads: whether it turns neighbours.
+INTERLEAVE = ("rope_interleave",)
+SWITCHES = (*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", *ALIBI)
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
@@ -93,7 +95,7 @@ READ = frozenset(
     {
         *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
-        *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", "rope_interleave"),
+        *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
         *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
@@ -117,7 +119,10 @@ BESIDE = frozenset(
 #: Values with which a key says nothing new.
 TRUISMS = {"rotary": True}
 #: What the name of a key that concerns positions has in it.
-POSITIONAL = ("rope", "rotary", "theta", "nope_layer")
+POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
+#: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.
+OF_ROTATION = frozenset({*BASE, *ROPE, "rope_type", ORIGINAL_LENGTH})
+OF_A_PART = frozenset({"model_type", *LAYERS, *HIDDEN_OF_IMAGES})
 
 #: What `position_embedding_type` may say of rotation, and what other than rotation.
 ROTATION = frozenset({"rope", "rotary"})

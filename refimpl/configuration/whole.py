@@ -168,6 +168,10 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if not is_known(model_type):
         for key, value in section.given(spellings.UNREAD_WIDTHS):
             notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
+        for key, value in section.given(spellings.INTERLEAVE):
+            if value is True:
+                rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
+                notes.find("warning", "unread-layout", key, value, rule)
         return section, rope
     for name, left, unsaid, rule in _unread(rope, model_type, own):
         beside = rope.given(left) if rope else []
@@ -193,7 +197,7 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
     for warning, table, unsaid in readers.TABLES:
         for key, readable in table.items():
             if own.turns and plain_name(model_type) not in readable:
-                yield warning, (key,), unsaid or (own.layout == "interleaved",), _readers(readable)
+                yield warning, (key,), unsaid or (own.layout != "half",), _readers(readable)
     if not own.temperature:
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
     if not own.values_asked:
@@ -226,6 +230,11 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     for key, value in section.given(spellings.MAX_LENGTH[:1]):
         if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
             notes.find("warning", "shortened", key, value, f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens")
+    lengths = [each.rotation.parameters.get("original_length") for each in kinds if each.rotation]
+    longest = section.get(spellings.MAX_LENGTH[0])
+    for key, value in section.given((spellings.ORIGINAL_LENGTH,)):
+        if is_number(value) and is_number(longest) and value < longest and value not in lengths:
+            notes.find("warning", "unread-length", key, value, "be left out, or stand beside a scaling that reads it: no layer does")
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
