@@ -24,7 +24,10 @@ VECTORS = [vector for vector in load() if vector.error is None]
 OFFERED = {
     "numpy": set(operations()),
     "array_api_strict": set(operations()),
-    "ggml": {"partial_rope.rotate", "rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate"},
+    "ggml": {
+        "partial_rope.rotate", "rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate",
+        "mrope.rotate",
+    },
     "transformers": {
         "alibi.bias", "alibi.slopes", "axial_rope.positions", "axial_rope.rotate", "dynamic_ntk.frequencies",
         "dynamic_ntk.rotate", "learned.add", "learned.encode", "llama3.frequencies", "llama3.rotate",

@@ -7,7 +7,7 @@ error of a frequency grows with its pair.
 import ctypes
 import importlib.metadata
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from conformance.adapt.adapter import Adapter
 SUPPORTED = "1.5.1"
 FLOAT32, INT32 = 0, 26
 MODES = {"interleaved": 0, "half": 2}
+AXES_MODES = {"contiguous": 8, "interleaved": 40}
+MOST_AXES = 4
 OVERHEAD = 1 << 20
 
 adapter = Adapter("ggml", framework="numpy", profile="float32-loose-frequencies", version=importlib.metadata.version("pywhispercpp"))
@@ -54,6 +56,8 @@ _new = _function(_base, "ggml_new_tensor", _pointer, _pointer, _integer, _intege
 _compute = _function(_cpu, "ggml_graph_compute_with_ctx", _integer, _pointer, _pointer, _integer)
 _rope_arguments = (_pointer, _pointer, _pointer, _pointer, _integer, _integer, _integer, *[_real] * 6)
 _rope = _function(_base, "ggml_rope_ext", _pointer, _pointer, *_rope_arguments[1:])
+_by_axes = (*_rope_arguments[:5], ctypes.POINTER(_integer), *_rope_arguments[5:])
+_rope_multi = _function(_base, "ggml_rope_multi", _pointer, *_by_axes)
 _rope_back = _function(_base, "ggml_rope_ext_back", _pointer, _pointer, *_rope_arguments[1:])
 
 
@@ -74,7 +78,7 @@ def _tensor(context: int, kind: int, values: np.ndarray) -> int:
 
 
 def _run(
-    kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray | None, width: int, settings: tuple[float, ...]
+    kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray | None, width: int, settings: tuple[Any, ...]
 ) -> np.ndarray:
     with _context(6 * x.nbytes + 8 * positions.nbytes + OVERHEAD) as context:
         slowing = None if factors is None else _tensor(context, FLOAT32, factors)
@@ -92,14 +96,15 @@ def _turned(
     kernel: Any,
     x: np.ndarray,
     positions: np.ndarray,
-    settings: tuple[float, ...],
+    settings: tuple[Any, ...],
     factors: np.ndarray | None = None,
     part: int | None = None,
 ) -> np.ndarray:
     # ggml has one position per token and no batch axis there, so the sequences of a batch stand one after the other.
     batch, heads, tokens, width = x.shape
     rows = np.ascontiguousarray(x.transpose(0, 2, 1, 3), dtype=np.float32).reshape(batch * tokens, heads, width)
-    places = np.ascontiguousarray(np.broadcast_to(positions, (batch, tokens)).reshape(-1), dtype=np.int32)
+    shape = np.broadcast_shapes(positions.shape, (batch, tokens))
+    places = np.ascontiguousarray(np.broadcast_to(positions, shape).reshape(-1), dtype=np.int32)
     slowing = None if factors is None else np.ascontiguousarray(factors, dtype=np.float32)
     turned = _run(kernel, rows, places, slowing, part or width, settings).reshape(batch, tokens, heads, width)
     return turned.transpose(0, 2, 1, 3)
@@ -119,6 +124,20 @@ def rotate(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, **
 def rotate_part(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, rotary_dim: int, **_: object) -> np.ndarray:
     """Turn by ``ggml_rope_ext`` with ``n_dims`` below the width of a head."""
     return _turned(_rope, x, positions, _plain(layout, base), part=rotary_dim)
+
+
+def _fits(arguments: Mapping[str, Any]) -> bool:
+    axes = len(arguments["sections"])
+    return axes <= MOST_AXES if arguments["order"] == "contiguous" else axes == 3
+
+
+@adapter.implements("mrope.rotate", order=tuple(AXES_MODES), layout="half", direction="positive", when=_fits)
+def rotate_on_axes(x: np.ndarray, positions: np.ndarray, *, base: float, sections: tuple[int, ...], order: str, **_: object) -> np.ndarray:
+    """Turn by ``ggml_rope_multi``, with the positions on the first axis again where axes are left over."""
+    axes = [axis if axis < len(sections) else 0 for axis in range(MOST_AXES)]
+    places = np.moveaxis(np.broadcast_to(positions, (len(x), *positions.shape[-2:]))[..., axes], -1, 0)
+    settings = ((_integer * MOST_AXES)(*sections), AXES_MODES[order], *_plain("half", base)[1:])
+    return _turned(_rope_multi, x, places, settings)
 
 
 @adapter.implements("rope.gradient", layout=tuple(MODES), direction="positive")
