@@ -1,10 +1,11 @@
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from conformance.calls.outcomes import Diagnosis
+from conformance.calls.outcomes import Diagnosis, Errored
 from conformance.diagnosis import relations
 from conformance.diagnosis.diagnose import Observation, diagnose, explain
 from conformance.diagnosis.seen import Element
@@ -16,7 +17,7 @@ from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only
-from tests.test_report import a_report, right, wrong
+from tests.test_report import a_report, result, right, wrong
 
 Function = Callable[..., np.ndarray]
 
@@ -374,10 +375,34 @@ def test_a_name_found_in_one_dtype_is_preferred_to_a_description_in_another() ->
     assert conviction.description == ()
 
 
-def test_what_is_right_in_the_first_dtype_is_no_convention_to_declare() -> None:
+def test_dtypes_that_are_wrong_by_other_mistakes_are_told_apart() -> None:
+    degrees = Diagnosis(("rope.rotate/degrees",), "takes degrees", "take radians", "convert")
+    shifted = Diagnosis(("rope.rotate/positions-from-one",), "counts from one", "count from zero", "subtract one")
+    either = replace(shifted, also_fits=degrees.mutants)
+    results = [wrong(dtype=dtype) for dtype in ("float32", "float16", "bfloat16")]
+    keys = [f"mine:rope.rotate:{each.dtype}" for each in results]
+
+    told_apart = convictions(a_report(*results, diagnoses=dict(zip(keys, (degrees, shifted, shifted), strict=True))))
+    perhaps_one = convictions(a_report(*results[:2], diagnoses=dict(zip(keys, (degrees, either), strict=False))))
+
+    assert [(each.dtypes, each.diagnosis) for each in told_apart] == [(("float16", "bfloat16"), shifted), (("float32",), degrees)]
+    assert [each.dtypes for each in perhaps_one] == [("float32", "float16")]
+
+
+def test_a_dtype_that_only_raises_is_told_apart_from_one_that_is_wrong_without() -> None:
+    raised = result(Errored("RuntimeError: no kernel"), dtype="float64")
+
+    told_apart = convictions(a_report(wrong(), raised))
+    together = convictions(a_report(wrong(), replace(raised, dtype="float32"), raised))
+
+    assert sorted(each.dtypes for each in told_apart) == [("float32",), ("float64",)]
+    assert [each.dtypes for each in together] == [("float32", "float64")]
+
+
+def test_what_is_right_in_the_dtype_of_most_calls_is_no_convention_to_declare() -> None:
     convention = Diagnosis(("rope.rotate/layout=half",), 'computes layout="half"', "honour it", "declare it", kind="convention")
     diagnoses = {"mine:rope.rotate:bfloat16": convention}
-    (conviction,) = convictions(a_report(right(dtype="float32"), wrong(dtype="bfloat16"), diagnoses=diagnoses))
+    (conviction,) = convictions(a_report(wrong(dtype="bfloat16"), right(), right("rope.rotate/nearer"), diagnoses=diagnoses))
     (everywhere,) = convictions(a_report(wrong(dtype="bfloat16"), right(dtype="float16"), diagnoses=diagnoses))
 
     assert conviction.diagnosis is not None

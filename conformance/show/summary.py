@@ -12,6 +12,7 @@ from conformance.calls.outcomes import (
     Advisory,
     Crashed,
     Diagnosis,
+    Errored,
     Failed,
     NotJudged,
     Passed,
@@ -40,7 +41,7 @@ UNMEASURED = (Reason.SHAPE, Reason.NOT_FINITE)
 
 @dataclass(frozen=True)
 class Conviction:
-    """One operation of one implementation that is wrong: what failed, and the known mistake if it is one."""
+    """One operation of one implementation that is wrong: what failed alike, in which dtypes, and the known mistake if it is one."""
 
     implementation: str
     operation: str
@@ -128,6 +129,7 @@ def _by_size(result: Result) -> tuple[bool, bool, int, bool, bool, bool, int]:
 
 #: What results are told together by.
 _operation, _dtype = attrgetter("implementation", "operation"), attrgetter("implementation", "operation", "dtype")
+_its_dtype = attrgetter("dtype")
 
 
 def _grouped(results: Iterable[Result], key: Callable[[Result], tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], list[Result]]]:
@@ -189,16 +191,36 @@ def convictions(report: Report) -> list[Conviction]:
     """Return what is wrong: diagnosed before undiagnosed, then the worst first."""
     found = []
     for (implementation, operation), results in _grouped(report.results, _operation):
-        failures = tuple(result for result in results if result.convicts)
-        if failures:
+        failed = [result for result in results if result.convicts]
+        most = Counter(result.dtype for result in results if judged(result)).most_common(1)
+        right = [dtype for dtype, _ in most if dtype not in map(_its_dtype, failed)]
+        for failures in _apart(report, failed):
             dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
-            known = _diagnoses(report, failures[0], dtypes)
-            named, described = _named_or_described(known)
-            first = next((result.dtype for result in results if judged(result)), "")
-            named = _in_some_dtypes(named, first) if named and first not in dtypes else named
+            named, described = _named_or_described(_diagnoses(report, failures))
+            named = _in_some_dtypes(named, right[0]) if named and right else named
             clues = described if named else (*described, *_kept(failures))
             found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), named, clues))
     return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
+
+
+def _apart(report: Report, failures: Sequence[Result]) -> Iterator[tuple[Result, ...]]:
+    """Yield failures with those of other dtypes, but for dtypes that fail otherwise: by another name, or by exceptions alone."""
+    of_dtypes = [tuple(failure for failure in failures if failure.dtype == dtype) for dtype in dict.fromkeys(map(_its_dtype, failures))]
+    of_dtypes.sort(key=lambda part: not any(known.named for known in _diagnoses(report, part)))
+    while of_dtypes:
+        first = of_dtypes[0]
+        alike = [part for part in of_dtypes if not _otherwise(report, first, part)]
+        of_dtypes = [part for part in of_dtypes if part not in alike]
+        names = {failure.dtype for part in alike for failure in part}
+        yield tuple(failure for failure in failures if failure.dtype in names)
+
+
+def _otherwise(report: Report, one: Sequence[Result], other: Sequence[Result]) -> bool:
+    """Whether two dtypes fail by names that have nothing in common, or where one of them only raises and the other never does."""
+    names = [{name for known in _diagnoses(report, part) for name in (*known.mutants, *known.also_fits)} for part in (one, other)]
+    raising = [[isinstance(failure.outcome, Errored) for failure in part] for part in (one, other)]
+    apart = all(names) and not names[0] & names[1]
+    return apart or (any(map(all, raising)) and not all(map(any, raising)))
 
 
 def _kept(failures: Sequence[Result]) -> tuple[str, ...]:
@@ -207,8 +229,8 @@ def _kept(failures: Sequence[Result]) -> tuple[str, ...]:
     return (KEPT.format(law=keeping[0].check),) if 0 < len(keeping) < len(failures) else ()
 
 
-def _diagnoses(report: Report, failure: Result, dtypes: tuple[str, ...]) -> list[Diagnosis]:
-    keys = [f"{failure.implementation}:{failure.operation}:{dtype}" for dtype in dtypes]
+def _diagnoses(report: Report, failures: Sequence[Result]) -> list[Diagnosis]:
+    keys = dict.fromkeys(f"{failure.implementation}:{failure.operation}:{failure.dtype}" for failure in failures)
     return [report.diagnoses[key] for key in keys if key in report.diagnoses]
 
 
@@ -219,7 +241,7 @@ def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, t
 
 
 def _in_some_dtypes(named: Diagnosis, right: str) -> Diagnosis:
-    """Return a diagnosis that advises no convention which the code hasn't in its first dtype, in which most calls were made."""
+    """Return a diagnosis that advises no convention which the code hasn't in the dtype in which most calls were made."""
     if named.kind != "convention":
         return named
     return replace(named, does=f"{named.does}, but not in {right}", fix=f"compute in every dtype what is right in {right}")
