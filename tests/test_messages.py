@@ -168,6 +168,7 @@ SOURCES = {
     "an adapter without a name": (offering().replace("'mine'", ""), "write Adapter('NAME', ...)"),
     "a kind of positions": (offering("'rope.rotate', positions='fromzero'"), "(did you mean from_zero?)"),
     "a kind of rows": (offering("'rope.rotate', rows='share'"), "(did you mean shared?)"),
+    "letters for axes": (offering("'rope.rotate', axes='b s h d'"), "(did you mean 'batch token head head_dim'?)"),
     "names of axes": (offering("'rope.rotate', axes='batch heads token dim'"), "(did you mean 'batch head token head_dim'?)"),
     "a device of NumPy": (offering("'rope.rotate', layout='half'", ", device='cuda'"), "device of mine must be cpu for numpy, got 'cuda'"),
     "a length alone": (
@@ -188,6 +189,8 @@ SOURCES = {
     "a negative base": (offering("'rope.rotate', base=-1.0"), "base must be greater than 0"),
     "no base": (offering("'rope.rotate', base=float('nan')"), "base must be finite"),
     "a dtype": (offering("'rope.rotate', dtypes='fp16'"), "(did you mean float16?)"),
+    "a dtype of NumPy": ("import numpy\n" + offering("'rope.rotate', dtypes=[numpy.float32]"), "(did you mean float32?)"),
+    "a dtype of torch": ("import torch\n" + offering("'rope.rotate', dtypes=[torch.bfloat16]"), "(did you mean bfloat16?)"),
     "a profile": (offering(settings=", profile='float3'"), "profile must be one of"),
     "a framework": (offering(settings=", framework='pytorch'"), "(did you mean torch?)"),
     "a module for a framework": (f"import numpy\n{offering(settings=', framework=numpy')}", "write its name as text"),
@@ -214,6 +217,10 @@ SOURCES = {
     "a keyword within": (of("x, positions, base", "return f(x, theta=base)"), "must take x, positions, base=..., got TypeError"),
     "a misspelt name": (of("x, positions, base", "return xs"), "name 'xs' is not defined (mine.py:5 in f)"),
     "code of torch": (of("x, positions, base", "return x.chunk(2)"), "others are declared as Adapter(..., framework=...)"),
+    "a library that isn't here when it is called": (
+        of("x, positions, base", "import no_such_library.ops"),
+        "No module named 'no_such_library' (mine.py:5 in f): install no_such_library beside posenc",
+    ),
     "too few axes in code": (
         of("x, positions, base", "batch, token, width = x.shape"),
         "(mine.py:5 in f); it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='",

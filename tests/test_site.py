@@ -94,6 +94,16 @@ def test_a_page_of_the_site_is_no_wider_than_the_screen(browser: Any, page: str,
     assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
+@built
+@pytest.mark.parametrize("page", ["docs/command-line", "docs/declarations", "docs/glossary"])
+def test_a_table_of_two_columns_is_read_on_a_phone_without_scrolling(browser: Any, page: str) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+    browser.get((SITE / f"{page}.html").as_uri())
+    wide = "table => !table.querySelector('th:nth-child(3)') && table.scrollWidth > table.parentElement.clientWidth"
+
+    assert browser.execute_script(f"return [...document.querySelectorAll('table.docutils')].filter({wide}).length") == 0
+
+
 @pytest.mark.skipif(not PYTHON.is_file(), reason="the generator of the site isn't installed (make site)")
 @pytest.mark.parametrize(("link", "status"), [("#a-heading", 0), ("nowhere.md", 1), ("#nothing", 1)])
 def test_a_link_that_leads_nowhere_fails_the_site(tmp_path: Path, link: str, status: int) -> None:

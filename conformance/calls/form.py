@@ -10,6 +10,8 @@ from conformance.calls.takes import PLACES, Positions, Takes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
+#: Axes as others abbreviate them, where the first letters don't say which is meant.
+SHORT = {**dict.fromkeys(("s", "t", "n", "l", "seq"), "token"), "d": "dim"}
 #: How cosines and sines are laid out: one column for each pair, all columns twice, or each column twice.
 TABLES = ("pair", "tiled", "repeated")
 #: What code calls axes that an operation tells apart.
@@ -97,7 +99,7 @@ def nonsense(form: Form, operation: Operation, takes: Takes) -> Iterator[str]:
 def _axes_meant(declared: str, every: Sequence[str]) -> str:
     """Return the axes that are close to what is declared, in its order, where an array has them."""
     known = {_plain(axis.strip("[]")) for axes in every for axis in axes.split()}
-    close = {word: difflib.get_close_matches(word, known, 1, cutoff=0.0) for word in re.findall(r"\w+", declared)}
+    close = {word: difflib.get_close_matches(SHORT.get(word, word), known, 1, cutoff=0.0) for word in re.findall(r"\w+", declared)}
     meant = re.sub(r"\w+", lambda word: close[word[0]][0], declared)
     return f" (did you mean {meant!r}?)" if any(order(meant, axes) for axes in every) else ""
 

@@ -166,6 +166,8 @@ DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUD
 RANKS = re.compile(r"values to unpack|axes don't match array|too many subscripts|correct number of indices")
 #: What they say of code that can't run whatever it is given.
 UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SystemExit")
+#: What Python says of a module that isn't there.
+ABSENT = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
 #: What they say of an array that code takes for a number, and what is declared where that is how many tokens there are.
 COUNTED = re.compile(
@@ -193,6 +195,8 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
     message = raised[0].message
     if unwritten := UNWRITTEN.search(message):
         return Failed(Reason.ADAPTER, f"every call raises {message}: fill in {unwritten[1]}")
+    if absent := ABSENT.search(message):
+        return Failed(Reason.ADAPTER, f"every call raises {message}: install {absent[1]} beside posenc")
     hint = "" if message.startswith(UNDEFINED) else f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
     counted = TOKENS if COUNTED.search(message) else ""
     return Failed(Reason.ADAPTER, f"every call raises {message}{counted or hint}")
