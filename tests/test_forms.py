@@ -183,6 +183,7 @@ TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive
             "the function must take x, positions, base=..., got TypeError: by_position() got an unexpected keyword argument 'theta'",
         ),
         ("def f(x, positions, base): return by_position(x, position, base)", "NameError: name 'position' is not defined (mine.py:5 in f)"),
+        ("def f(x, positions, base): return x * float(input())", "EOFError: EOF when reading a line (mine.py:5 in f)"),
         (
             "def f(x, positions, base): raise RuntimeError('g() expected at most 2 argument(s) but received 3 argument(s).')",
             "the function must take x, positions, base=..., got RuntimeError: g() expected at most 2",
@@ -282,6 +283,7 @@ def test_code_that_takes_arrays_to_have_other_axes_is_told_which_they_have(messa
     "message",
     [
         "AssertionError: Torch not compiled with CUDA enabled (__init__.py:522 in _lazy_init)",
+        "AssertionError: not built with CUDA (mine.py:3 in f)",
         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
         "RuntimeError: Found no NVIDIA driver on your system.",
     ],

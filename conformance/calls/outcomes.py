@@ -161,11 +161,11 @@ UNFIT = re.compile(r"^(TypeError|AttributeError|IndexError):|broadcast|shape|dim
 #: What code raises that is still to be written, where it isn't a library that lacks something, and the file where it does.
 UNWRITTEN = re.compile(r"^NotImplementedError(?!: (?:Could not run|The operator))\b.*\(([^()]+):\d+ in ")
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.
-DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
+DEVICE = re.compile(r"same device|(compiled|built) with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
 #: What they say of code that takes arrays to have more axes, or fewer.
 RANKS = re.compile(r"values to unpack|axes don't match array|too many subscripts|correct number of indices")
 #: What they say of code that can't run whatever it is given.
-UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SystemExit")
+UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SystemExit", "EOFError")
 #: What Python says of a module that isn't there.
 ABSENT = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
