@@ -30,3 +30,10 @@ def test_a_judging_process_ends_without_a_last_collection() -> None:
     said = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
     judging = "from conformance.isolate import allocation; allocation.collect_rarely()"
     assert subprocess.check_output([sys.executable, "-c", f"{said}; {judging}"], text=True) == "True\n"
+
+
+def test_what_was_imported_is_collected_no_more_where_a_process_judges_and_nowhere_else() -> None:
+    count = "allocation.keep_imported(); print(gc.get_freeze_count() > 0)"
+    for judging, kept in (("allocation.collect_rarely()", "True\n"), ("pass", "False\n")):
+        said = f"import gc; from conformance.isolate import allocation; {judging}; {count}"
+        assert subprocess.check_output([sys.executable, "-c", said], text=True) == kept

@@ -44,7 +44,7 @@ def _farthest(checked: Checked, name: str, got: np.ndarray, right: np.ndarray) -
         off = np.subtract(got, right, dtype=np.float64)
         if vector.equality == "row_constant":
             off -= off[..., :1].copy()
-    np.nan_to_num(np.abs(off, out=off), copy=False)
+    np.fmin(np.fmax(np.abs(off, out=off), 0.0, out=off), np.finfo(np.float64).max, out=off)
     off[np.broadcast_to(hidden_places(vector, name, masked=checked.task.takes.masked), off.shape)] = 0.0
     off.reshape(-1)[vector.at[name]] = 0.0
     rows = np.abs(right).max(axis=-1, keepdims=True, initial=0.0) if right.ndim else np.abs(right)
@@ -52,6 +52,15 @@ def _farthest(checked: Checked, name: str, got: np.ndarray, right: np.ndarray) -
     dear = weighs(operations()[vector.operation])
     telling = TELLING.get(checked.task.profile, COARSE) if dear else 0.0
     for measure in (off, shares):
-        for at in np.argpartition(measure, -min(FARTHEST, measure.size), axis=None)[-FARTHEST:]:
+        for at in _largest(measure):
             if shares.flat[at] > telling:
-                yield int(at)
+                yield at
+
+
+def _largest(measure: np.ndarray) -> Iterator[int]:
+    """Yield where the largest numbers are, and forget each: several passes for a maximum take far less time than one partition."""
+    left = measure.reshape(-1)
+    for _ in range(min(FARTHEST, left.size)):
+        at = int(left.argmax())
+        yield at
+        left[at] = -1.0

@@ -31,3 +31,9 @@ def collect_rarely() -> None:
     """
     gc.set_threshold(OBJECTS)
     atexit.register(gc.freeze)
+
+
+def keep_imported() -> None:
+    """Have no collection of a process that collects rarely look at what is there now, which is what was imported; the first time alone."""
+    if gc.get_threshold()[0] == OBJECTS and not gc.get_freeze_count():
+        gc.freeze()

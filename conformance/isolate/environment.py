@@ -50,7 +50,7 @@ def withheld(environment: Mapping[str, str]) -> list[str]:
 def missed(environment: Mapping[str, str], sought: Collection[str], said: str = "") -> list[str]:
     """Return the names of what code under test doesn't get, of those that it asked for or that a text of it has."""
     wanted = {*sought, *re.findall(r"\w+", said)}
-    few = {name: value for name, value in environment.items() if name in wanted or name == PASSED_ON}
+    few = {name: value for name, value in environment.items() if name in wanted or name == PASSED_ON} if wanted else {}
     return [name for name in withheld(few) if name in wanted]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.adapt.adapter import near_miss
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Report
+from conformance.isolate import allocation
 from conformance.isolate.session import Session
 from conformance.isolate.targets import TargetError, configured
 
@@ -73,6 +74,7 @@ def check(
             with _without_plugins():
                 from conformance.run import orchestrator
 
+            allocation.keep_imported()  # Hypothesis collects once, by itself
             if callable(shard):
                 session.about  # noqa: B018  only one that has a worker takes a share
                 shard = shard()
