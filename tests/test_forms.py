@@ -388,6 +388,13 @@ def test_a_function_is_told_its_own_arguments(operation: str, function: Any, dec
         targets.verify(adapter)
 
 
+def test_a_name_of_one_letter_says_nothing_of_code_that_takes_every_keyword() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("alibi.bias", lambda m, n, **said: (m, n, said))
+
+    targets.verify(adapter)
+
+
 def test_no_call_is_suggested_that_would_be_refused() -> None:
     adapter = Adapter("mine")
     adapter.implements("rope.rotate", lambda x, cos: (x, cos), **HALF)

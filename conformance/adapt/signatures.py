@@ -78,7 +78,8 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     too_few = len(by_position) < len(operation.arrays) and not any(each.kind is kinds.VAR_POSITIONAL for each in arguments)
     more = any(each.kind is kinds.POSITIONAL_ONLY and each.default is kinds.empty for each in by_position[len(operation.arrays) :])
     others = {*operation.arrays, *(name for name in lacking if name not in fixed)}
-    misplaced = any(_is_another(each, name, others) for name, each in zip(operation.arrays, by_position, strict=False))
+    telling = [each for each in zip(operation.arrays, by_position, strict=False) if not (any_keyword and len(each[1].name) == 1)]
+    misplaced = any(_is_another(each, name, others) for name, each in telling)
     if required or too_few or more or misplaced:
         keywords = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
         placed = () if too_few or not (required or more) else {each.name for each in by_position[: len(operation.arrays)]}
