@@ -542,9 +542,18 @@ def forgetful(first: int, last: int, least: int, where: Where) -> Function:
     return spoilt(attend, where, forgotten)
 
 
+def masked_bias(m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+    """Return a bias that hides later keys, a block of which is a quarter too large."""
+    made = alibi(slopes)(m, n, **said)
+    head, query, key = np.ogrid[tuple(map(slice, made.shape))]
+    block = (head == 1) & (query >= 40) & (query < 48) & (key >= 90) & (key < 98)
+    return np.where(n > m[:, None], F32(-np.inf), np.where(block, F32(1.25) * made, made))
+
+
 FROM_ZERO: dict[str, Any] = {"layout": "half", "causal": True, "head_dim": 64, "base": 10_000.0, "positions": "from_zero"}
 #: Blocks inside of a result, beside which everything is right.
 INSIDE = [
+    Kernel("a block of a masked bias", "alibi.bias", masked_bias, {"form": "column", "rows": "shared", "masked": True}),
     Kernel("query rows 20 to 27 the mean", "rope.attend", wrong_rows(20, 28), {}),
     Kernel("query rows 34 to 61 the mean", "rope.attend", wrong_rows(34, 62), {}),
     Kernel("query rows 66 to 95 the mean, counted from 0", "rope.attend", wrong_rows(66, 96), FROM_ZERO),

@@ -40,12 +40,13 @@ def suspects(checked: Checked) -> dict[str, np.ndarray]:
 def _farthest(checked: Checked, name: str, got: np.ndarray, right: np.ndarray) -> Iterator[int]:
     """Yield which elements of a result lie farthest from the reference, of those that weren't judged."""
     vector = checked.vector
+    hidden = np.broadcast_to(hidden_places(vector, name, masked=checked.task.takes.masked), right.shape)
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.subtract(got, right, dtype=np.float64)
-        if vector.equality == "row_constant":
-            off -= off[..., :1].copy()
+        if vector.equality == "row_constant":  # to the first key that isn't hidden
+            off -= np.take_along_axis(off, hidden.argmin(axis=-1, keepdims=True), axis=-1)
     np.fmin(np.fmax(np.abs(off, out=off), 0.0, out=off), np.finfo(np.float64).max, out=off)
-    off[np.broadcast_to(hidden_places(vector, name, masked=checked.task.takes.masked), off.shape)] = 0.0
+    off[hidden] = 0.0
     off.reshape(-1)[vector.at[name]] = 0.0
     rows = np.abs(right).max(axis=-1, keepdims=True, initial=0.0) if right.ndim else np.abs(right)
     shares = off / np.maximum(rows, np.finfo(np.float64).tiny)
