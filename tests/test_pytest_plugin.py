@@ -98,7 +98,7 @@ def test_what_a_verdict_rests_on_is_told_at_the_end(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert re.search(r"posenc: \S+numpy_right.py: covered rope.rotate: \d+ golden cases, .* known mistakes excluded", done.stdout)
-    assert re.search(r"posenc: \S+numpy_right.py: no effect rope.rotate: .*no difference in what is declared", done.stdout)
+    assert re.search(r"posenc: \S+numpy_right.py: no effect rope.rotate: .*no difference at any call", done.stdout)
 
 
 def test_drawn_cases_are_tests_and_their_seed_is_printed(tmp_path: Path) -> None:

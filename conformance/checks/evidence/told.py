@@ -14,9 +14,8 @@ NAMED = 3
 RANGES = 4
 LACKING = 4
 
-#: What is said of one mistake that isn't excluded, and of more.
-UNNOTICED = ("would not have been noticed", "would not have been noticed")
-ALIKE = ("makes no difference in what is declared", "make no difference in what is declared")
+#: What is said of mistakes that aren't excluded.
+UNNOTICED, ALIKE = "would not have been noticed", "made no difference at any call that was tried"
 
 Said = tuple[str, str]
 
@@ -171,14 +170,14 @@ def _not_excluded(rows: Sequence[Coverage], *, several: bool, verbose: bool) -> 
         for row in rows:
             for label, names, words in (("not excluded", row.unnoticed, UNNOTICED), ("no effect", row.alike, ALIKE)):
                 if names:
-                    yield label, f"{_name(row, several=several)}: {_names(names, verbose=verbose)} {words[len(names) > 1]}"
+                    yield label, f"{_name(row, several=several)}: {_names(names, verbose=verbose)} {words}"
         return
     unnoticed = [f"{row.operation}/{name}" for row in rows for name in row.unnoticed]
     alike = sum(len(row.alike) for row in rows)
     if unnoticed:
-        yield "not excluded", f"{_names(unnoticed, verbose=False)} {UNNOTICED[len(unnoticed) > 1]}"
+        yield "not excluded", f"{_names(unnoticed, verbose=False)} {UNNOTICED}"
     if alike:
-        yield "no effect", f"{counted(alike, 'known mistake', 'known mistakes')} {ALIKE[alike > 1]} (--verbose)"
+        yield "no effect", f"{counted(alike, 'known mistake', 'known mistakes')} {ALIKE} (--verbose)"
 
 
 def _names(names: Sequence[str], *, verbose: bool) -> str:
