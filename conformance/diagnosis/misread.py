@@ -14,6 +14,7 @@ from conformance.isolate.described import Descriptor
 from conformance.mutants.building import Function, altered, forcing
 from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.declarations import operations
+from refimpl.forms.joining import those_of
 
 #: Numbers of released models that are often written into code.
 RELEASED: tuple[Mapping[str, float], ...] = (
@@ -35,7 +36,7 @@ def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
     if found is None:
         return []
     reader = _Reader(descriptor.operation, said, found)
-    return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *reader.of_whole_heads()]
+    return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *reader.of_whole_heads(), *reader.of_other_heads()]
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,19 @@ class _Reader:
             function = Rotary(theta=partial(ladder, form.frequencies, whole)).of(self.operation)
             yield self._named(name, f"{does}, {whole}", should, fix, function, threads)
 
+    def of_other_heads(self) -> Iterator[Candidate]:
+        """Yield the frequencies of heads of another width that stands in the configuration, and such heads in the place of these."""
+        form, own = form_of(self.operation), self.said.get("head_dim")
+        if form is None or own is None:
+            return
+        for width, whose in self.beside.widths.items():
+            does, should, fix = f"heads of {width} channels, {whose}", f"take heads of {own}", "read head_dim, of the layer that is asked for"
+            ladder = Rotary(theta=partial(_of_width, form.frequencies, width)).of(self.operation)
+            yield self._named(f"head_dim={width}", f"takes the frequencies of {does}", should, fix, ladder, ())
+            if width < own and self.operation.endswith(".rotate"):
+                narrow = partial(_turned_so_far, Rotary().of(self.operation), width)
+                yield self._named(f"head_dim={width}", f"turns {does}, and leaves the others as they are", should, fix, narrow, ())
+
     def _instead(self, forced: Mapping[str, float], threads: tuple[str, ...] = ()) -> Candidate:
         name = ",".join(f"{name}={value:.10g}" for name, value in forced.items())
         does = "uses " + " and ".join(f"{name} {value:.10g} instead of {self.said[name]:.10g}" for name, value in forced.items())
@@ -122,12 +136,28 @@ def _beyond(operation: str, original: int, length: int) -> Function:
 
 
 def _whole(slot: Callable[..., np.ndarray], whole: int, given: tuple[np.ndarray, ...], rule: Mapping[str, Any]) -> np.ndarray:
-    return np.asarray(slot(*given, **{**rule, "head_dim": whole}, like=np.zeros(1)))
+    """Return the frequencies of a whole head, whose further pairs have the last of the numbers that are given for each pair."""
+    longer = [np.pad(each, (0, max(0, whole // 2 - each.size)), mode="edge") for each in given]
+    return np.asarray(slot(*longer, **those_of(slot, {**rule, "head_dim": whole, "like": np.zeros(1)})))
 
 
 def _first(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return as many of the frequencies of a whole head as the part needs."""
     return _whole(slot, whole, given, rule)[: head_dim // 2]
+
+
+def _of_width(slot: Callable[..., np.ndarray], width: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
+    """Return as many of the frequencies of a head of another width, which go on where it has fewer."""
+    if width > head_dim:
+        return _first(slot, width, *given, head_dim=head_dim, **rule)
+    return _whole(slot, head_dim, given, {**rule, "base": rule["base"] ** (head_dim / width)})
+
+
+def _turned_so_far(rotate: Function, width: int, x: np.ndarray, *arrays: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
+    """Return the first channels of a head turned as a head of their own."""
+    del head_dim
+    turned = rotate(x[..., :width], *arrays, head_dim=width, **rule)
+    return np.concatenate([turned, x[..., width:]], axis=-1)
 
 
 def _raised(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:

@@ -207,12 +207,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Reading:
-    """A configuration, as it was understood; ``longest`` is how many positions it says that the model has."""
+    """A configuration, as it was understood.
+
+    ``longest`` is how many positions it says that the model has, ``divided`` how wide heads are that share the hidden state.
+    """
 
     model_type: str
     kinds: tuple[Kind, ...]
     findings: tuple[Finding, ...]
     longest: int | None = None
+    divided: int | None = None
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ from refimpl.configuration.families import Family, Grid, family
 from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
-from refimpl.configuration.widths import Width, heads, width
+from refimpl.configuration.widths import Width, divided, heads, width
 from refimpl.errors import SpecificationError
 from refimpl.schemes import mrope
 
@@ -61,7 +61,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     longest = whole.longest_of(section, notes)
     if wrong := tuple(each for each in notes.findings if each.level == "error"):  # of the whole, so of every layer that turns
         kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
-    return Reading(model_type, kinds, tuple(notes.findings), longest)
+    return Reading(model_type, kinds, tuple(notes.findings), longest, divided(section))
 
 
 def assumed(decision: Decision) -> Decision:

@@ -101,11 +101,20 @@ def _below(section: Section) -> str:
 
 def _undivided(section: Section, head_dim: object) -> str:
     """Say what doesn't count where a head isn't as wide as code finds that divides."""
+    among = _shared_out(section)
+    return "" if among in (None, head_dim) else f"; {section.given(spellings.HIDDEN)[0][0]} {AMONG} ({among:g}) {UNREAD}"
+
+
+def _shared_out(section: Section) -> float | None:
     hidden, number = section.given(spellings.HIDDEN)[:1], section.given(spellings.HEADS)[:1]
     if not hidden or not number or not all(type(pair[0][1]) is int and pair[0][1] > 0 for pair in (hidden, number)):
-        return ""
-    among = hidden[0][1] / number[0][1]
-    return "" if among == head_dim else f"; {hidden[0][0]} {AMONG} ({among:g}) {UNREAD}"
+        return None
+    return float(hidden[0][1] / number[0][1])
+
+
+def divided(section: Section) -> int | None:
+    """Return how many channels of the hidden state each head would have if code divided, where that leaves any."""
+    return int(_shared_out(section) or 0) or None
 
 
 def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, family: Family, notes: Notes) -> int | None:
