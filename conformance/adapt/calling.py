@@ -16,6 +16,7 @@ from conformance.adapt.adapter import Implementation
 from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
+from conformance.calls.elsewhere import elsewhere
 from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles
 from conformance.calls.takes import Takes, is_bias
 from refimpl.spec import Operation, axis_names, fixed_size
@@ -105,11 +106,11 @@ class Calling:
             raise
         return self._parts(returned, given)
 
-    def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> np.ndarray:
+    def result(self, name: str, value: np.ndarray, arrays: Named, parameters: Mapping[str, object]) -> np.ndarray:
         """Return a result with the axes of the operation; one that has others is left for the judge."""
         axes = self.operation.results[name]
-        sizes = {"head": fixed_size("head", parameters) or 0, **sizes}
-        value = self._narrowed(axes, self._straight(axes, value, sizes))
+        sizes = {"head": fixed_size("head", parameters) or 0, **self.sizes(arrays)}
+        value = self._narrowed(axes, self._straight(axes, value, sizes), arrays.get("x"))
         if self.form.tables != "pair":
             self._tell_tables(name, value, sizes, parameters)
         if name in ("cos", "sin"):
@@ -290,13 +291,11 @@ class Calling:
         before, after = self.form.beside
         return values[..., before : values.shape[-1] - after] if axes.endswith(HEAD_DIM) and values.ndim else values
 
-    def _narrowed(self, axes: str, values: np.ndarray) -> np.ndarray:
+    def _narrowed(self, axes: str, values: np.ndarray, x: np.ndarray | None) -> np.ndarray:
         """Return the channels that turn; the others must have stayed as they were."""
         turning = self._turning(axes, values)
         if any(self.form.beside) and axes.endswith(HEAD_DIM) and not np.array_equal(values, self._widened(axes, turning)):
-            before, after = self.form.beside
-            message = f"channels that don't turn ({before} before, {after} after those that do) must stay as they are, got others"
-            raise MalformedError(message)
+            raise MalformedError(elsewhere(self.form.beside, self._widened(axes, turning if x is None else x), values))
         return turning
 
     def _laid(self, axes: str, values: np.ndarray) -> np.ndarray:

@@ -182,7 +182,7 @@ class _Call:
         for name, part in zip(self.runner.operation.results, parts, strict=True):
             values[name], self.dtypes[name] = exact(part, self.runner.framework)
         self.runner.kept.keep(parts, list(values.values()))
-        return {name: calling.result(name, value, calling.sizes(named), self.keywords) for name, value in values.items()}
+        return {name: calling.result(name, value, named, self.keywords) for name, value in values.items()}
 
     def _shared(self, parts: Sequence[Any], given: Mapping[str, Any]) -> Iterator[str]:
         """Yield in words which results share memory with which arrays."""

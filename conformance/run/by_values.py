@@ -34,6 +34,11 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
         from conformance.diagnosis import diagnose
 
         return diagnose.of_checks(plain, session.subject(task.descriptor, task.dtype, task.profile), configured=by)
+    if by is not None and any(one.failed for one in plain):
+        from conformance.diagnosis.by_configuration import by_configuration
+        from conformance.diagnosis.elsewhere import elsewhere
+
+        return by_configuration(elsewhere(plain), plain)
     wrong = {each.manner.views for each in checked if diagnosable(each) and not each.manner.before and not each.manner.cotangents}
     mode = next((mode for mode in (*MODES, TRACKED) if mode in wrong), None)
     if mode is not None:
