@@ -181,7 +181,7 @@ def _widths(reading: Reading, rotation: Rotation) -> Mapping[int, str]:
     if reading.divided is not None:
         heads[reading.divided] = "the hidden size divided among the heads"
     turning = len(rotation.channels)
-    found = {2 * (width * turning // (2 * rotation.head_dim)): whose for width, whose in heads.items()}
+    found = {2 * (width * turning // (2 * rotation.head_dim)): whose for width, whose in heads.items()} if turning else {}
     return {width: whose for width, whose in found.items() if width not in (0, turning)}
 
 

@@ -13,7 +13,7 @@ from conformance.calls.manner import AS_IT_IS
 from conformance.calls.outcomes import FATAL, Failed, Passed, Reason
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.calls.takes import PLACES, Takes
-from conformance.checks import golden_checks
+from conformance.checks import golden_checks, vector_checks
 from conformance.checks.evidence.known import answer, difference, unaltered
 from conformance.diagnosis.ways import AS_DECLARED, SQUARE, Way
 from conformance.isolate.traces import equal
@@ -29,6 +29,8 @@ CALLS, FEW = 400, 3
 DRAWN = 600
 #: So many calls that raised are made again elsewhere.
 RAISED = 3
+#: So many calls that were wrong are made again under a declaration.
+AGAIN = 8
 #: Right answers differ that lie so many half units in the last place of a float32 apart: far beyond rounding.
 APART = 1000.0
 
@@ -69,6 +71,13 @@ class Asking:
                 return False
             passed += isinstance(checked.judgement.outcome, Passed)
         return passed >= min(count, FEW)
+
+    def still_wrong(self, declaration: Declaration, calls: Sequence[Vector]) -> bool:
+        """Whether one of the smallest calls that were wrong is wrong under a declaration, too, which takes its parameters."""
+        taken = (call for call in sorted(calls, key=lambda call: sum(array.size for array in call.inputs.values())) if not call.at)
+        known = (call for call in taken if all(_has(call, *each) for each in declaration.values.items()))
+        subject, task = self._inside(declaration), self._declaring(declaration)
+        return any(vector_checks.check(subject, task, call).failed for call in islice(known, AGAIN))
 
     def wrong(self, declaration: Declaration, chosen: Callable[[Arguments], bool], count: int, seed: int) -> tuple[int, int]:
         """Return how many of so many chosen calls are wrong, and how many were judged, of many that are drawn."""
@@ -167,6 +176,11 @@ class Asking:
             return replace(replies[-1], values=values)
 
         return replace(self.subject, call=call, call_in=None, takes=declaration.takes)
+
+
+def _has(call: Vector, name: str, value: object) -> bool:
+    """Whether a call has a value of a parameter, or one of several."""
+    return call.parameters[name] in value if isinstance(value, tuple) else call.parameters[name] == value
 
 
 def _sayings(declaration: Declaration, takes: Takes) -> Iterator[Declaration]:

@@ -50,6 +50,8 @@ class _Reader:
     def of_other_layers(self) -> Iterator[Candidate]:
         """Yield what other kinds of layers compute, and their base alone, or all but their base."""
         for kind, (other, parameters) in self.beside.others.items():
+            if not parameters.get("attn_scale", 1.0):  # what leaves a temperature out has a name without another kind
+                continue
             said = f"the configuration says of {kind}"
             ways = {"as": (f"computes what {said}", other, parameters)}
             if "base" in self.said and "base" in parameters:

@@ -45,7 +45,7 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
         return None
     wide = _to_its_end(asking, _widened(asking, found), asked)
     right = not _wrong_inside(asking, wide, asked) and asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
-    return _told(asking, wide) if right else None
+    return _told(asking, wide) if right and not asking.still_wrong(wide, [one.vector for one in asked if one.failed]) else None
 
 
 def _wrong_inside(asking: Asking, found: Declaration, asked: Sequence[Checked]) -> bool:
