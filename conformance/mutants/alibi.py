@@ -199,6 +199,16 @@ def cut(x: Array, form: str) -> Array:
     return np.ldexp(np.trunc(np.ldexp(x, 8 - exponents)), exponents - 8)
 
 
+def cut_slopes(num_heads: int, max_bias: float, slopes: alibi.Slopes, form: str) -> Array:
+    """Return slopes, cut in Falcon's form."""
+    return cut(right_slopes(num_heads, max_bias, slopes), form)
+
+
+def cut_keys(query: Array, key: Array) -> Array:
+    """Return the key's position for every query, cut."""
+    return cut(of_keys(query, key), "falcon")
+
+
 def of_keys(query: Array, key: Array) -> Array:
     """Return the key's position for every query."""
     return key + np.zeros_like(query)
@@ -228,14 +238,23 @@ FALCON_MISTAKES: tuple[tuple[Mistake, Pieces], ...] = (
         "product-cut", "cuts Falcon's products to bfloat16", "round to nearest, ties to even", "don't drop half of a float32's bits"
     ).made_by(Pieces(kept=cut)),
     falcon_mistake(
+        "all-cut",
+        "cuts Falcon's slopes, key positions and products to bfloat16",
+        "round to nearest, ties to even",
+        "don't drop half of a float32's bits",
+    ).made_by(Pieces(weight=cut_slopes, steps=in_falcon(cut_keys), kept=cut)),
+    falcon_mistake(
         "of-distances", "rounds the distance in Falcon's form", "round the key's position", "build the bias of key positions alone"
     ).made_by(Pieces(steps=in_falcon(of_distance))),
 )
-UNDIVIDED = falcon_mistake(
-    "bias-undivided",
-    "adds Falcon's bias beside the scale",
-    "divide it by sqrt(head_dim) with the products",
-    "add the bias to q k^T, then scale the sum; or divide the mask that carries it",
+UNDIVIDED = replace(
+    falcon_mistake(
+        "bias-undivided",
+        "adds Falcon's bias beside the scale",
+        "divide it by sqrt(head_dim) with the products",
+        "add the bias to q k^T, then scale the sum; or divide the mask that carries it",
+    ),
+    kind="mistake",  # it rounds nothing
 )
 
 
