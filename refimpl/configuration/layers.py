@@ -83,6 +83,8 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
         if types := each(section, key, layers, notes):
             _verify_pattern(section, section.name(key), types, family, notes)
             return [family.labels.get(name, name) for name in types] if _are_words(section.name(key), types, notes) else None
+    if any(section.get(key) for key in spellings.LAYER_TYPES):  # what is no such list is an error, and no pattern stands in its place
+        return None
     if ratios := each(section, "compress_ratios", layers, notes):
         notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
         return ["compress" if ratio else "main" for ratio in ratios]
@@ -162,6 +164,8 @@ def turning(section: Section, layers: int, family: Family, notes: Notes) -> Sequ
         notes.decide(section.name("no_rope_layers"), listed, "1 turns and 0 doesn't, in spite of the name")
         _verify_interval(section, listed, notes)
         return [bool(entry) for entry in listed]
+    if section.get("no_rope_layers"):  # what is no such list is an error, and no interval stands in its place
+        return None
     interval = section.get("no_rope_layer_interval")
     if type(interval) is int and interval > 0:
         notes.decide(section.name("no_rope_layer_interval"), interval, f"the last of every {interval} layers doesn't turn")

@@ -56,6 +56,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     before = tuple(notes.decisions)
     kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
     kinds = tuple(replace(each, decisions=tuple(map(assumed, each.decisions))) for each in kinds) if taken else kinds
+    whole.verify_outside(section, rope, notes)
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
         whole.verify_read(section, rope, kinds, notes)
     longest = whole.longest_of(section, notes)

@@ -215,17 +215,24 @@ def _without(section: Section, keys: Collection[str]) -> Section:
     return replace(section, values={key: value for key, value in section.values.items() if key not in keys})
 
 
-def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
-    """Warn of bases that no kind of layers takes, of keys of a scaling outside of it, and of a length that is less than the original."""
-    named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
-    bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
-    listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
-    for key, value in section.given((*bases, "rope_ratio", *listed_bases)):
-        if key not in named:
-            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
+def verify_outside(section: Section, rope: Section | None, notes: Notes) -> None:
+    """Warn of keys of a scaling outside of it."""
     for key, value in section.given(spellings.WITHIN):
         place = ".".join(rope.path) if rope else spellings.ROPE[0]
         notes.find("warning", "outside-scaling", key, value, f"stand in {place}, where code reads it")
+
+
+def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
+    """Warn of bases that no kind of layers takes, and of a length that is less than the original."""
+    named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
+    bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
+    listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
+    told = {each.key for each in (*notes.findings, *(each for kind in kinds for each in kind.findings))}
+    used = [kind.rotation.parameters["base"] for kind in kinds if kind.rotation]
+    of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
+    for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
+        if key not in named:
+            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
     original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
     for key, value in section.given(spellings.MAX_LENGTH[:1]):
         if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
