@@ -146,7 +146,7 @@ def told(path: Path) -> tuple[str, ...]:
 class Beside:
     """What a configuration says besides the parameters of one kind of layers.
 
-    Of ``others`` that turn as many channels it has their operation with its parameters; of the kind the width of whole heads, of the
+    Of ``others`` it has their operation with its parameters; of the kind the width of whole heads, of the
     model how many positions it has. ``widths`` are those that code would turn which takes another width for that of a head, and whose
     these are.
     """
@@ -170,19 +170,19 @@ def beside(path: Path, operation: str, settled: Mapping[str, Any]) -> Beside | N
     if own is None:
         return None
     _, _, rotation = known.pop(own)
-    width = len(rotation.channels)
-    alike = {name: (called, has) for name, (called, has, turned) in known.items() if len(turned.channels) == width}
-    return Beside(alike, rotation.head_dim, reading.longest, _widths(reading, rotation))
+    others = {name: (called, has) for name, (called, has, _) in known.items()}
+    return Beside(others, rotation.head_dim, reading.longest, _widths(reading, rotation))
 
 
 def _widths(reading: Reading, rotation: Rotation) -> Mapping[int, str]:
     """Return how many channels would turn if a head had another width that stands in the configuration, and whose that is."""
-    heads = {each.rotation.head_dim: f"as in {each.name}" for each in reading.kinds if each.rotation is not None}
-    if reading.divided is not None:
-        heads[reading.divided] = "the hidden size divided among the heads"
+    heads = [(each.rotation.head_dim, f"as in {each.name}") for each in reading.kinds if each.rotation is not None]
+    heads += [(reading.divided, "the hidden size divided among the heads")] if reading.divided is not None else []
+    found: dict[int, list[str]] = {}
     turning = len(rotation.channels)
-    found = {2 * (width * turning // (2 * rotation.head_dim)): whose for width, whose in heads.items()} if turning else {}
-    return {width: whose for width, whose in found.items() if width not in (0, turning)}
+    for width, whose in heads if turning else ():
+        found.setdefault(2 * (width * turning // (2 * rotation.head_dim)), []).append(whose)
+    return {width: " or ".join(whose) for width, whose in found.items() if width not in (0, turning)}
 
 
 def _right(reading: Reading, path: Path) -> Reading:

@@ -28,13 +28,25 @@ def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Dia
 
 def in_layers(checked: Sequence[Checked]) -> str:
     """Return in words which layers alone are wrong, nothing where the others may be right by chance."""
+    wrong, right = _layers(checked)
+    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}" if wrong else ""
+
+
+def of_wrong_layers(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the checks of the layers that alone are wrong, nothing where the others may be right by chance."""
+    wrong, _ = _layers(checked)
+    return [check for check in checked if check.reply is not None and check.reply.layers and check.reply.layers[0] in wrong]
+
+
+def _layers(checked: Sequence[Checked]) -> tuple[Collection[int], Collection[int]]:
+    """Return which layers alone are wrong, and which are right; nothing where these may be right by chance."""
     asked = [(check.reply.layers[0], check.failed) for check in checked if check.reply is not None and check.reply.layers]
     wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))
     right = dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
     of_wrong = [failed for layer, failed in asked if layer in wrong]
     if not (wrong and right) or (1 - sum(of_wrong) / len(of_wrong)) ** (len(asked) - len(of_wrong)) > CHANCE:
-        return ""
-    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}"
+        return (), ()
+    return wrong, right
 
 
 def _listed(layers: Collection[int]) -> str:

@@ -18,7 +18,7 @@ from conformance.calls.subject import Subject
 from conformance.checks.evidence.known import answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
-from conformance.diagnosis.by_configuration import by_configuration
+from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
@@ -106,7 +106,12 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
     """
     if configured is None:
         return _asked(checked, subject)
-    return by_configuration(_asked(checked, subject, misread(checked[0].task.descriptor, configured)), checked)
+    misreadings = misread(checked[0].task.descriptor, configured)
+    found = _asked(checked, subject, misreadings)
+    if (found is None or not found.named) and (wrong := of_wrong_layers(checked)):
+        alone = _asked(wrong, None, misreadings)
+        found = alone if alone is not None and alone.named else found
+    return by_configuration(found, checked)
 
 
 def _asked(checked: Sequence[Checked], subject: Subject | None, misreadings: Sequence[Candidate] = ()) -> Diagnosis | None:

@@ -26,6 +26,8 @@ RELEASED: tuple[Mapping[str, float], ...] = (
 #: Where code took what other layers have, the whole head in an exponent, and the longest length for the original one.
 OTHER_LAYERS = ("https://github.com/lablup/mlxcel/issues/1340",)
 WHOLE_HEADS = ("https://github.com/pie-project/pie/pull/603",)
+#: What layers do that don't turn.
+NONE = "none.rotate"
 OTHER_LENGTH = ("https://github.com/huggingface/transformers/issues/38224",)
 
 
@@ -36,7 +38,8 @@ def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
     if found is None:
         return []
     reader = _Reader(descriptor.operation, said, found)
-    return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *reader.of_whole_heads(), *reader.of_other_heads()]
+    of_widths = (*reader.of_whole_heads(), *reader.of_other_heads())
+    return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *of_widths]
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,15 @@ class _Reader:
     def of_other_layers(self) -> Iterator[Candidate]:
         """Yield what other kinds of layers compute, and their base alone, or all but their base."""
         for kind, (other, parameters) in self.beside.others.items():
-            if not parameters.get("attn_scale", 1.0):  # what leaves a temperature out has a name without another kind
+            if other == NONE or not parameters.get("attn_scale", 1.0):  # what nothing is done by has a name without another kind
                 continue
             said = f"the configuration says of {kind}"
-            ways = {"as": (f"computes what {said}", other, parameters)}
+            alike = parameters.get("head_dim") == self.said.get("head_dim")
+            ways = {"as": (f"computes what {said}", other, parameters)} if alike else {}
             if "base" in self.said and "base" in parameters:
                 base, own = {**self.said, "base": parameters["base"]}, {**parameters, "base": self.said["base"]}
                 ways["base-of"] = f"takes the base that {said}", self.operation, base
-                if parameters.keys() - {*DECLARED, "base", "head_dim"}:  # what isn't scaled has names without another kind
+                if alike and parameters.keys() - {*DECLARED, "base", "head_dim"}:  # what isn't scaled has names without another kind
                     ways["scaled-as"] = f"computes what {said}, but with the right base", other, own
             different = [(self.operation, self.said)]
             for word, (does, called, given) in ways.items():
@@ -91,7 +95,7 @@ class _Reader:
         form, whole = form_of(self.operation), self.beside.head_dim
         if form is None or self.said.get("head_dim", whole) == whole:
             return
-        should, fix = "take the width that turns", "multiply head_dim by partial_rotary_factor first"
+        should, fix = "take the width that turns", "multiply head_dim by partial_rotary_factor first, or read qk_rope_head_dim"
         for name, does, ladder, threads in (
             ("whole-head-raised", "raises the base by the width of the whole head", _raised, ()),
             ("whole-head-ladder", "takes the first frequencies of the whole head", _first, WHOLE_HEADS),
@@ -105,7 +109,7 @@ class _Reader:
         if form is None or own is None:
             return
         for width, whose in self.beside.widths.items():
-            does, should, fix = f"heads of {width} channels, {whose}", f"take heads of {own}", "read head_dim, of the layer that is asked for"
+            does, should, fix = f"heads of {width} channels, {whose}", f"take those of {own}", "read head_dim of the layer that is asked for"
             ladder = Rotary(theta=partial(_of_width, form.frequencies, width)).of(self.operation)
             yield self._named(f"head_dim={width}", f"takes the frequencies of {does}", should, fix, ladder, ())
             if width < own and self.operation.endswith(".rotate"):

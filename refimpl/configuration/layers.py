@@ -80,11 +80,11 @@ def _every(pattern: int, layers: int, family: Family, other: str) -> list[str]:
 def kinds(section: Section, layers: int | None, family: Family, notes: Notes) -> Sequence[str] | None:
     """Return the kind of every layer, where the configuration or its model type says it."""
     for key in spellings.LAYER_TYPES:
-        if types := each(section, key, layers, notes):
+        if section.get(key):  # where it is no such list, no pattern stands in its place
+            types = each(section, key, layers, notes) or ()
             _verify_pattern(section, section.name(key), types, family, notes)
-            return [family.labels.get(name, name) for name in types] if _are_words(section.name(key), types, notes) else None
-    if any(section.get(key) for key in spellings.LAYER_TYPES):  # what is no such list is an error, and no pattern stands in its place
-        return None
+            words = types and _are_words(section.name(key), types, notes)
+            return [family.labels.get(name, name) for name in types] if words else None
     if ratios := each(section, "compress_ratios", layers, notes):
         notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
         return ["compress" if ratio else "main" for ratio in ratios]
