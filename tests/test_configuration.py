@@ -163,3 +163,35 @@ def test_what_is_taken_of_a_class_is_told_as_assumed() -> None:
     assert kind.rotation is not None
     assert (kind.rotation.head_dim, kind.rotation.operation, kind.rotation.parameters["factor"]) == (64, "yarn.frequencies", 32.0)
     assert all(decision.assumed for decision in kind.decisions)
+
+
+@pytest.mark.parametrize(
+    ("keys", "list_of"), [({"model_type": "smollm3"}, "no_rope_layers"), ({"model_type": "gemma3_text", "head_dim": 32}, "layer_types")]
+)
+def test_no_default_stands_in_the_place_of_a_list_that_is_wrong(keys: dict[str, Any], list_of: str) -> None:
+    reading = config.read({**FOUR, **keys, "rope_theta": 1e4, list_of: [1] * 3 if list_of == "no_rope_layers" else ["full_attention"] * 3})
+
+    assert [(finding.name, finding.key) for finding in reading.findings] == [("wrong-length", list_of)]
+    assert not {decision.key for kind in reading.kinds for decision in kind.decisions} & {
+        "no_rope_layer_interval",
+        "sliding_window_pattern",
+    }
+
+
+def test_a_key_outside_of_its_scaling_is_told_beside_the_error_that_it_is_missing_there() -> None:
+    scaling = {"rope_type": "yarn", "original_max_position_embeddings": 32768}
+    reading = config.read({**FOUR, "model_type": "qwen3", "head_dim": 32, "factor": 4.0, "rope_scaling": scaling})
+
+    assert [(finding.name, finding.key) for finding in reading.every_finding] == [
+        ("outside-scaling", "factor"),
+        ("missing-key", "rope_scaling.factor"),
+    ]
+
+
+def test_a_base_that_no_layer_has_is_told() -> None:
+    text = {**FOUR, "model_type": "gemma3_text", "head_dim": 32, "rope_theta": 5e5}
+    found = config.read({"model_type": "gemma3", "text_config": text}).findings
+    every = config.read({"model_type": "gemma3", "text_config": {**text, "num_hidden_layers": 6}}).findings
+
+    assert [(finding.name, finding.key) for finding in found] == [("unread-base", "text_config.rope_theta")]
+    assert not every

@@ -207,6 +207,15 @@ def test_the_bias_of_falcon_is_named_as_its_form_and_as_three_roundings() -> Non
     assert diagnosis.also_fits == ("alibi.bias/bfloat16-slopes-key-index-product",)
 
 
+@pytest.mark.parametrize("name", ["falcon-bias-undivided", "falcon-all-cut"])
+def test_what_goes_wrong_with_falcon_s_form_alone_is_named_first(name: str) -> None:
+    seen = only(observe("alibi.weights", MUTANTS[f"alibi.weights/{name}"].function), form="falcon")
+    diagnosis = diagnose("alibi.weights", seen, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.mutants == (f"alibi.weights/{name}",)
+
+
 @pytest.mark.parametrize(("dtype", "profile"), [("bfloat16", "bfloat16-model"), ("float16", "float16-model")])
 @pytest.mark.parametrize("name", ["layout=half", "degrees", "base-ignored", "positions-ignored"])
 def test_mistakes_are_named_in_half_models_too(name: str, dtype: str, profile: str) -> None:

@@ -30,6 +30,13 @@ from conformance.isolate.session import Session
 MODIFIED = (
     "    scaling = {{**configuration['rope_scaling'], {}}}\n    configuration = {{**configuration, 'rope_scaling': scaling}}\n    return"
 )
+OF_WIDTH = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    width = WIDTH
+    return turned(x, positions, configuration["rope_theta"] ** (-np.arange(0, COUNT, 2) / width))
+"""
 RAISED = """
 
 @adapter.implements("config.rotate")
@@ -45,6 +52,46 @@ def rotate(x, positions, *, configuration):
     whole = frequencies({**configuration, "partial_rotary_factor": 1}, configuration["rope_theta"])
     return turned(x, positions, whole[:4])
 """
+LONG_CUT = BY_LENGTH.replace("np.arange(0, width, 2) / width", "np.arange(0, width, 2) / 16")
+TEMPERED = """
+
+@adapter.implements("config.scale")
+def scale(positions, *, configuration, layer):
+    return np.ones(positions.shape, np.float32)
+"""
+PLAIN = {**BASIC, "rope_theta": 1e6, "head_dim": 32, "model_type": "qwen3"}
+RESTING_TEMPERED = {
+    **BASIC,
+    "model_type": "llama4_text",
+    "head_dim": 16,
+    "num_hidden_layers": 4,
+    "rope_theta": 1e4,
+    "no_rope_layers": [1, 1, 1, 0],
+    "attn_temperature_tuning": True,
+    "floor_scale": 8192,
+    "attn_scale": 0.1,
+}
+BOTH_WIDTHS = {
+    **BASIC,
+    "model_type": "gemma4_text",
+    "head_dim": 16,
+    "global_head_dim": 32,
+    "layer_types": ["sliding_attention", "full_attention"],
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 20000.0},
+        "full_attention": {"rope_type": "proportional", "rope_theta": 1e6, "partial_rotary_factor": 0.5},
+    },
+}
+OF_KIND = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, layer):
+    kinds, n = configuration["rope_parameters"], x.shape[-1]
+    full = configuration["layer_types"][layer] == "full_attention"
+    f = kinds["sliding_attention"]["rope_theta"] ** (-np.arange(0, n, 2) / n)
+    return turned(x, positions, np.where(np.arange(n // 2) < n // 4, f, 0.0) if full else f)
+"""
+FIRST_LAYER = BY_LAYER.replace('configuration["layer_types"][layer]', 'configuration["layer_types"][5 - layer]')
 WIDE = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "low_freq_factor": 2.0, "high_freq_factor": 10.0}}
 SHORT = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "original_max_position_embeddings": 4096}}
 HALF = {**DYNAMIC, "partial_rotary_factor": 0.5}
@@ -88,6 +135,20 @@ def fixed(numbers: str) -> str:
             {"dynamic_ntk.rotate/whole-head-raised"},
         ),
         (CUT, LINEAR, {"position_interpolation.rotate/whole-head-ladder"}),
+        (LONG_CUT, PHI, {"longrope.rotate/whole-head-ladder", "longrope.frequencies/whole-head-ladder"}),
+        (OF_WIDTH.replace("WIDTH", "16").replace("COUNT", "32"), PLAIN, {"rope.rotate/head_dim=16"}),
+        (OF_WIDTH.replace("WIDTH", "16").replace("COUNT", "16"), PLAIN, {"rope.rotate/head_dim=16"}),
+        (OF_KIND, BOTH_WIDTHS, {"proportional_rope.rotate/base-of=sliding_attention"}),
+        (
+            ROTATE.replace("return turned", "return x; turned"),
+            {**BASIC, "model_type": "smollm3", "rope_theta": 1e4},
+            {"rope.rotate/not-turned"},
+        ),
+        (
+            FIRST_LAYER,
+            {**GEMMA, "num_hidden_layers": 12, "layer_types": [*GEMMA["layer_types"], *["sliding_attention"] * 6]},
+            {"rope.rotate/as=full_attention", "position_interpolation.rotate/as=sliding_attention"},
+        ),
         (
             BY_LAYER.replace("if full", "if not full"),
             GEMMA,
@@ -124,4 +185,12 @@ def test_lists_that_came_over_the_channel_are_those_of_the_configuration(tmp_pat
     path = tmp_path / "config.json"
     with Session(f"config:{path}:{tmp_path / 'mine.py'}") as session:
         (descriptor,) = session.implementations
-    assert {one.names for one in misread(descriptor, path)} == {("mrope.rotate/whole-head-raised",), ("mrope.rotate/whole-head-ladder",)}
+    names = {name.partition("/")[2] for one in misread(descriptor, path) for name in one.names}
+    assert names == {"whole-head-raised", "whole-head-ladder", "head_dim=16"}
+
+
+@pytest.mark.usefixtures("unshrunk")
+def test_no_declaration_is_advised_under_which_calls_stay_wrong(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, TEMPERED, RESTING_TEMPERED).diagnoses.values()
+    assert found.mutants == ("temperature.scale/left-out",)
+    assert found.fix == "multiply the queries by the temperature"

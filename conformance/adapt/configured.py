@@ -147,8 +147,7 @@ class Beside:
     """What a configuration says besides the parameters of one kind of layers.
 
     Of ``others`` it has their operation with its parameters; of the kind the width of whole heads, of the
-    model how many positions it has. ``widths`` are those that code would turn which takes another width for that of a head, and whose
-    these are.
+    model how many positions it has. ``widths`` are others that stand there for heads, and whose these are.
     """
 
     others: Mapping[str, tuple[str, Mapping[str, Any]]]
@@ -175,14 +174,13 @@ def beside(path: Path, operation: str, settled: Mapping[str, Any]) -> Beside | N
 
 
 def _widths(reading: Reading, rotation: Rotation) -> Mapping[int, str]:
-    """Return how many channels would turn if a head had another width that stands in the configuration, and whose that is."""
+    """Return which other widths of heads stand in the configuration, and whose these are."""
     heads = [(each.rotation.head_dim, f"as in {each.name}") for each in reading.kinds if each.rotation is not None]
-    heads += [(reading.divided, "the hidden size divided among the heads")] if reading.divided is not None else []
     found: dict[int, list[str]] = {}
-    turning = len(rotation.channels)
-    for width, whose in heads if turning else ():
-        found.setdefault(2 * (width * turning // (2 * rotation.head_dim)), []).append(whose)
-    return {width: " or ".join(whose) for width, whose in found.items() if width not in (0, turning)}
+    for width, whose in (*heads, (reading.divided, "the hidden size divided among the heads")):
+        if width not in (None, rotation.head_dim):
+            found.setdefault(width, []).append(whose)
+    return {width: " or ".join(whose) for width, whose in found.items()}
 
 
 def _right(reading: Reading, path: Path) -> Reading:

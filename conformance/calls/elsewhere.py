@@ -42,15 +42,20 @@ def _what_came(before: int, given: np.ndarray, after: int, got: np.ndarray) -> s
 
 
 def _changed(given: np.ndarray, got: np.ndarray) -> str:
-    changed = np.flatnonzero((given != got).any(axis=tuple(range(given.ndim - 1))))
+    changed = np.flatnonzero(_differs(given, got))
     rows = [[int(channel) for _, channel in row] for _, row in groupby(enumerate(changed), lambda each: each[1] - each[0])]
-    return f"channels {' and '.join(f'{row[0]} to {row[-1]}' if row[1:] else f'{row[0]}' for row in rows)} changed"
+    told = " and ".join(f"{row[0]} to {row[-1]}" if row[1:] else f"{row[0]}" for row in rows)
+    return f"channel{'s' if len(changed) > 1 else ''} {told} changed"
+
+
+def _differs(given: np.ndarray, got: np.ndarray) -> np.ndarray:
+    """Return which channels changed."""
+    return np.asarray((given != got).any(axis=tuple(range(given.ndim - 1))))
 
 
 def _turned(given: np.ndarray, got: np.ndarray, channels: Sequence[int], resting: Sequence[int]) -> bool:
     """Whether these channels turned in pairs, one that should rest among them, and no others changed."""
-    others = np.delete(given, channels, axis=-1), np.delete(got, channels, axis=-1)
-    if len(channels) % 2 or not np.array_equal(*others) or not np.isfinite(got).all():
+    if [*np.flatnonzero(_differs(given, got))] != [*channels] or len(channels) % 2 or not np.isfinite(got).all():
         return False
     half, neighbours = np.reshape(channels, (2, -1)), np.reshape(channels, (-1, 2)).T
     ways = product((half, neighbours), repeat=2)

@@ -108,13 +108,15 @@ class _Reader:
         form, own = form_of(self.operation), self.said.get("head_dim")
         if form is None or own is None:
             return
-        for width, whose in self.beside.widths.items():
-            does, should, fix = f"heads of {width} channels, {whose}", f"take those of {own}", "read head_dim of the layer that is asked for"
-            ladder = Rotary(theta=partial(_of_width, form.frequencies, width)).of(self.operation)
-            yield self._named(f"head_dim={width}", f"takes the frequencies of {does}", should, fix, ladder, ())
-            if width < own and self.operation.endswith(".rotate"):
+        should, fix = f"take those of {self.beside.head_dim}", "read head_dim of the layer that is asked for"
+        for head, whose in self.beside.widths.items():
+            width, heads = 2 * (head * own // (2 * self.beside.head_dim)), f"heads of {head} channels, {whose}"
+            if width not in (0, own):
+                ladder = Rotary(theta=partial(_of_width, form.frequencies, width)).of(self.operation)
+                yield self._named(f"head_dim={head}", f"takes the frequencies of {heads}", should, fix, ladder, ())
+            if 0 < width < own and self.operation.endswith(".rotate"):
                 narrow = partial(_turned_so_far, Rotary().of(self.operation), width)
-                yield self._named(f"head_dim={width}", f"turns {does}, and leaves the others as they are", should, fix, narrow, ())
+                yield self._named(f"head_dim={head}", f"turns {heads}, and leaves the others as they are", should, fix, narrow, ())
 
     def _instead(self, forced: Mapping[str, float], threads: tuple[str, ...] = ()) -> Candidate:
         name = ",".join(f"{name}={value:.10g}" for name, value in forced.items())
