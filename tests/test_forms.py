@@ -435,6 +435,11 @@ def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any
         ("rope.rotate", lambda x, cos, sin: (x, cos, sin), "'rope.apply', call='f(x, cos, sin)'"),
         ("rope.tables", lambda x, position_ids: (x, position_ids), "'rope.tables', call='f(like, positions)'"),
         ("rope.frequencies", lambda dim, end: (dim, end), "'rope.tables', call='f(head_dim, tokens)', positions='from_zero'"),
+        (
+            "alibi.bias",
+            lambda num_heads, q, k: (num_heads, q, k),
+            "'alibi.bias', call='f(num_heads, query_tokens, key_tokens)', positions='from_zero'",
+        ),
     ],
 )
 def test_a_call_is_suggested_that_narrows_nothing_of_the_operation_that_takes_it(operation: str, function: Any, suggested: str) -> None:
@@ -442,6 +447,14 @@ def test_a_call_is_suggested_that_narrows_nothing_of_the_operation_that_takes_it
     adapter.implements(operation, function)
 
     with pytest.raises(TargetError, match=re.escape(f"or be called as it is, such as implements({suggested})")):
+        targets.verify(adapter)
+
+
+def test_a_bias_of_q_and_k_is_told_that_these_are_lengths() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("alibi.bias", lambda num_heads, query, key: (num_heads, query, key))
+
+    with pytest.raises(TargetError, match="where query and key are lengths, got num_heads, query, key"):
         targets.verify(adapter)
 
 

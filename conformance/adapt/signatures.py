@@ -128,6 +128,8 @@ def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) ->
     """
     from conformance.spec.declarations import operations
 
+    if (lengths := _by_lengths(operation, arguments)) is not None:
+        return lengths
     scheme, own = operation.name.partition(".")[0], _written(operation, arguments)
     family = [operation, *(each for name, each in operations().items() if name.startswith(f"{scheme}.") and each.arrays)]
     calls = [(each, call) for each in family if (call := _written(each, arguments, whole=True)) is not None]
@@ -136,6 +138,22 @@ def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) ->
     asked += [(each, call, _counting(each, call)) for each, call in calls[own is not None :]]
     unsaid = _unsaid(operation, arguments) if own is None else ""
     return next((_such_as(*one) for one in asked if _fits(*one)), unsaid)
+
+
+def _by_lengths(operation: Operation, arguments: Collection[inspect.Parameter]) -> str | None:
+    """Return how to call a bias that calls two arguments as code calls queries and keys: it has no vectors, so that these are lengths."""
+    from conformance.spec import words
+
+    if not is_bias(operation) or not {"q", "k"}.isdisjoint(operation.arrays):
+        return None
+    short = {each.name: next((role for role in ("q", "k") if role in words.roles(each.name)), "") for each in arguments}
+    queries, keys = ([name for name, role in short.items() if role == wanted] for wanted in ("q", "k"))
+    if len(queries) != 1 or len(keys) != 1:
+        return None
+    named = {queries[0]: "query_tokens", keys[0]: "key_tokens"}
+    call = _written(operation, [each.replace(name=named.get(each.name, each.name)) for each in arguments])
+    known = call is not None and _fits(operation, call, "from_zero")
+    return f"{_such_as(operation, str(call), 'from_zero')} where {queries[0]} and {keys[0]} are lengths" if known else None
 
 
 def _unsaid(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
