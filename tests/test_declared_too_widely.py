@@ -108,6 +108,15 @@ def test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_i
     assert narrow.status == Status.CONFORMS
 
 
+def test_an_offset_that_counts_for_nothing_is_a_mistake_and_nothing_to_declare(tmp_path: Path) -> None:
+    declared = {"layout": "half", "direction": "positive", "base": 1e4, "positions": "consecutive", "call": "f(x, offset)"}
+
+    diagnosis = told(checked(tmp_path, "rope.rotate", "code.counted(*a)", declared))
+
+    assert (diagnosis.mutants, diagnosis.label) == (("rope.rotate/start-ignored",), "mistake")
+    assert "from_zero" not in diagnosis.fix
+
+
 def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_path: Path) -> None:
     declared = {"num_heads": 8, "max_bias": 8.0, "slopes": "paper", "form": "row", "positions": "from_zero"}
 

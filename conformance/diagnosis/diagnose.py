@@ -126,7 +126,7 @@ def _asked(checked: Sequence[Checked], subject: Subject | None, misreadings: Seq
     if found is None or not found.named:
         return taken(Asking(subject, checked[0].task), checked) or _with_more(found, unless(Asking(subject, checked[0].task), checked))
     declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
-    if declared is None:
+    if declared is None or declared.kind == "mistake":
         return found
     return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice, product
 from typing import Any
 
+from conformance.calls.form import roles
 from conformance.calls.outcomes import TOO_WIDELY, Diagnosis, Errored, Passed
 from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsense
 from conformance.checks.evidence.bounds import written
@@ -226,9 +227,22 @@ def _set(values: tuple[object, ...]) -> str:
     return f"{{{', '.join(map(shown, values))}}}"
 
 
+def _ignores_offset(asking: Asking, found: Declaration) -> bool:
+    """Whether code takes an offset by its declared call, and is right only where that is 0."""
+    narrowed = found.takes.positions == "from_zero" and asking.task.descriptor.takes.positions != "from_zero"
+    return narrowed and "offset" in roles(asking.task.descriptor.call)
+
+
 def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
     """Return what code does and what to write; nothing where nothing is to be declared."""
     said, operation = _said(asking, found), asking.task.operation
+    if _ignores_offset(asking, found):
+        return Diagnosis(
+            mutants=(f"{operation}/start-ignored",),
+            does="takes an offset and ignores it: in every call its rows are those of positions from 0 on",
+            should="begin at the offset, where a cached sequence goes on",
+            fix="add the offset to the positions",
+        )
     if not said and found.way is AS_DECLARED:
         return None
     every = ", ".join(filter(None, (found.way.declared, *said)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """One implementation as its worker describes it, with the order of ``axes`` that it declares."""
+    """One implementation as its worker describes it, with the ``call`` and the order of ``axes`` that it declares."""
 
     index: int
     label: str
@@ -31,6 +31,7 @@ class Descriptor:
     restrictions: Mapping[str, object]
     takes_dtype: bool
     axes: str = ""
+    call: str = ""
     admits: Callable[[Mapping[str, object]], bool] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -97,6 +97,7 @@ IMPLEMENTATIONS = _listed(
         "restrictions": Rule("values by parameter", lambda said: isinstance(said, dict)),
         "takes_dtype": FLAG,
         "axes": TEXT,
+        "call": TEXT,
         "by_predicate": FLAG,
     },
     "implementations",

@@ -311,6 +311,7 @@ def _description(runner: Runner) -> dict[str, object]:
         "restrictions": targets.plain_restrictions(implementation.restrictions),
         "takes_dtype": runner.takes_dtype,
         "axes": implementation.form.axes or "",
+        "call": implementation.form.call or "",
         "by_predicate": implementation.by_predicate,
     }
 

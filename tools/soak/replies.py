@@ -36,6 +36,7 @@ OFFERED = {
     "restrictions": {"layout": "half", "base": [1e4, 5e5]},
     "takes_dtype": False,
     "axes": "",
+    "call": "",
     "by_predicate": True,
 }
 ABOUT = {"reaches_parent": False, "reached": ["opens vectors/rope.rotate.yaml"], "sought": ["MY_BACKEND"]}
