@@ -322,3 +322,80 @@ def exponents_of_two(x, positions, alpha):
 def exponents_inside(x, positions):
     """Turn by RoPE's frequencies times e to exponents that the module has learned."""
     return turned(x, positions[:, None] * frequencies(64) * np.exp(LEARNED))
+
+
+def forgetting_its_start(x, past_len=0):
+    """Turn every sequence from position 0 on, whatever came before."""
+    return turned(x, np.arange(x.shape[-2])[:, None] * frequencies(x.shape[-1]))
+
+
+def tables_of_a_fixed_head(dim, seq_len):
+    """Return tables of heads of 64 channels, whatever is asked for."""
+    angles = np.arange(seq_len)[:, None] * frequencies(64)
+    return np.cos(angles), np.sin(angles)
+
+
+def tables_of_divided_positions(dim, seq_len):
+    angles = np.arange(seq_len)[:, None] / 4 * frequencies(dim)
+    return np.cos(angles), np.sin(angles)
+
+
+def with_an_odd_sine(max_len, d_model):
+    """Return sinusoids in which the sine of an odd width has no cosine, and the exponents are those of the width."""
+    rows, angles = np.zeros((max_len, d_model)), np.arange(max_len)[:, None] * frequencies(d_model)
+    rows[:, 0::2], rows[:, 1::2] = np.sin(angles), np.cos(angles)[:, : d_model // 2]
+    return rows
+
+
+def turned_by_side(x, height, width):
+    rows, columns = (each.reshape(-1, 1) for each in np.mgrid[:height, :width])
+    theta = frequencies(x.shape[-1] // 2)
+    angles = np.concatenate([rows * theta, columns * theta], axis=-1)
+    first, second = x[..., ::2], x[..., 1::2]
+    both = first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)
+    return np.stack(both, axis=-1).reshape(x.shape).astype(x.dtype)
+
+
+def steeper_by_half(x, positions):
+    """Turn by frequencies whose base is another one for every width."""
+    return turned(x, positions[:, None] * frequencies(x.shape[-1], 1e4 * 2 ** (x.shape[-1] / 16)))
+
+
+def sloped(num_heads, queries, keys, mask):
+    distance = keys - queries[:, None]
+    return np.where(keys > mask[:, None], -np.inf, 2.0 ** -(8 * np.arange(1, num_heads + 1)[:, None, None] / num_heads) * distance)
+
+
+def masked_from_the_end(num_heads, q_len, k_len):
+    return sloped(num_heads, np.arange(q_len), np.arange(k_len), np.arange(k_len - q_len, k_len))
+
+
+def masked_from_zero(num_heads, q_len, k_len):
+    return sloped(num_heads, np.arange(k_len - q_len, k_len), np.arange(k_len), np.arange(q_len))
+
+
+def masked_column(num_heads, q_len, k_len):
+    return sloped(num_heads, np.zeros(q_len), np.arange(k_len), np.arange(q_len))
+
+
+def llama_frequencies(head_dim, rope_theta=500_000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, old_context_len=8_192):
+    theta = frequencies(head_dim, rope_theta)
+    share = np.clip((old_context_len * theta / (2 * np.pi) - low_freq_factor) / (high_freq_factor - low_freq_factor), 0, 1)
+    return theta * ((1 - share) / factor + share)
+
+
+def fading(q, k, positions, scale_base=512):
+    angles = positions[:, None] * frequencies(q.shape[-1])
+    kept = ((np.arange(0, q.shape[-1], 2) + 0.4 * q.shape[-1]) / (1.4 * q.shape[-1])) ** (positions[:, None] / scale_base)
+    return turned(q, angles, kept), turned(k, angles, 1 / kept)
+
+
+def part_of_heads(x, positions, head_dim, rotary_dim):
+    head = x.reshape(*x.shape[:-1], -1, head_dim)
+    part = turned(head[..., :rotary_dim], positions[..., None, None] * frequencies(rotary_dim))
+    return np.concatenate([part, head[..., rotary_dim:]], axis=-1).reshape(x.shape)
+
+
+def part_of_a_told_head(positions, query, key, head_dim=64, rotary_dim=32):
+    """Turn the first channels, as vLLM's layer does that is told how wide a head is."""
+    return part_of_heads(query, positions, head_dim, rotary_dim), part_of_heads(key, positions, head_dim, rotary_dim)

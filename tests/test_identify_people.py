@@ -12,6 +12,7 @@ from test_identify import identity_of, pasted, recognised, screen_of, told_of, v
 from conformance.identify import identify
 from conformance.identify.biases import OF_OFFSETS
 from conformance.identify.findings import Confidence
+from conformance.identify.following import UNTOLD, settings
 from conformance.identify.grids import IMAGE
 from conformance.isolate.targets import TargetError
 
@@ -96,10 +97,44 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
         ("added_to_image", "x (row, height, width, dim)"),
         ("added_to_sides", 'positions="grid", call="f(x, height, width)"'),
         ("of_half_tables", "its cosines and sines are rounded to a half format"),
+        ("forgetting_its_start", "past_len changes nothing: rows are those of positions from 0 on, whatever past_len says"),
+        ("forgetting_its_start", 'positions="consecutive", call="f(x, offset)"'),
+        ("tables_of_a_fixed_head", "head_dim 64 certain; whatever its argument is"),
+        ("tables_of_a_fixed_head", "head_dim=64"),
+        ("tables_of_divided_positions", "head_dim 64 as given"),
+        ("with_an_odd_sine", "odd error only declared"),
+        ("with_an_odd_sine", "odd widths: they are taken, and give other rows than any convention has"),
+        ("turned_by_side", "axes (32, 32) as given"),
+        ("steeper_by_half", "head_dim 64 certain; at other widths it is another"),
+        ("masked_from_the_end", "the numbers count them from 0, and the mask from the end of the keys: one of the two is wrong"),
+        ("masked_from_zero", "the numbers count them from the end of the keys, and the mask from 0: one of the two is wrong"),
+        ("masked_column", "alibi.bias: of 8 heads, max_bias 8, slopes paper, form column"),
+        ("llama_frequencies", "base 500000 certain; follows its argument"),
+        ("llama_frequencies", "high_freq_factor 4 likely; follows its argument"),
+        ("fading", "scale_base 512 certain; follows its argument"),
+        ("part_of_a_told_head", "rotary_dim 32 certain; follows its argument"),
     ],
 )
 def test_how_a_function_that_people_bring_is_called_is_told_and_declared(name: str, line: str) -> None:
     assert line in " ".join(f"{screen(name)} {told(name).declaration()}".split())
+
+
+@pytest.mark.parametrize(
+    "name", ["tables_of_a_fixed_head", "with_an_odd_sine", "masked_column", "llama_frequencies", "fading", "part_of_a_told_head"]
+)
+def test_what_is_declared_of_a_setting_holds_when_it_is_pasted(name: str) -> None:
+    verify(pasted(str(told(name).declaration())))
+
+
+def test_a_setting_of_which_only_another_operation_shows_is_not_said_to_be_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.identify.following.NUMBERS", 1)
+    known = found("llama_frequencies")
+    assert known.identity is not None
+    assert known.probe is not None
+
+    fates = {one.name: one for one in settings(known.identity, known.probe)}
+
+    assert (fates["base"].allowed, fates["base"].note) == ((500_000.0,), UNTOLD)
 
 
 def test_a_factor_that_no_length_of_a_model_gives_is_told_as_the_number_that_it_is() -> None:

@@ -142,7 +142,7 @@ def test_heads_that_grow_with_the_tokens_are_no_heads() -> None:
 
 def test_a_number_of_heads_that_is_given_is_told_and_followed() -> None:
     for name in ("steeper", "slopes_of"):
-        assert "num_heads        8                      certain; follows its argument" in screen(name)
+        assert "num_heads        8                      as given; follows its argument" in screen(name)
 
 
 def test_positions_that_are_rounded_are_right_up_to_where_rounding_shows() -> None:

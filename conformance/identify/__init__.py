@@ -25,7 +25,9 @@ from conformance.spec import words
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
-MORE = "whether its answers depend on more than the call"
+MORE = "whether its answers depend on more than the call (what is certain is so only if they don't)"
+#: What there was no time for, where it isn't known yet what a function follows, or isn't known of all settings.
+SETTINGS, OTHERS_OF_THEM = "which settings it follows, and an adapter", "which other settings it follows, and an adapter"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What to do where a module may draw numbers because it is trained.
 DRAWN = "the module is in train mode, where dropout draws numbers: call .eval() on it"
@@ -97,7 +99,7 @@ def _told(strangers: Strangers, found: Found) -> Told:
             told = replace(told, settings=settings(found.identity, found.probe))
             told = replace(told, text=told.declaration())
         except OutOfTimeError:
-            told = replace(told, settings=(), undone="which settings it follows, and an adapter")
+            told = replace(told, settings=(), undone=OTHERS_OF_THEM if found.identity.follows else SETTINGS)
         except Exception as error:  # noqa: BLE001  as in `recognise`
             told = replace(told, found=replace(found, broken=error))
     named = (UNNAMED,) if strangers.alone and place is None else ()

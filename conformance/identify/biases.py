@@ -33,6 +33,7 @@ APART, TINY = 1024, 1e-30
 ROWS = (33, 32, 65, 64, 129, 128, 257, 513, 1_025)
 #: The largest offset asked for where few are refused: of code whose positions end with its table.
 MANY_ROWS = 512
+APART_COUNTED = "of fewer queries than keys the numbers count them {}, and the mask {}: one of the two is wrong"
 OF_MORE = "a bias that isn't a function of the offset between key and query"
 LINE = "a straight line of the offset: in its first head {:.6g} at the query itself, and {:+.6g} with each position back"
 #: Offsets whose numbers are told of a bias that no operation gives, in positions back.
@@ -161,8 +162,37 @@ def _ends(bias: Bias) -> bool:
     return not np.array_equal(few, every[:, queries]) and np.array_equal(few, every[:, keys[-queries.size :]])
 
 
+def _counted_apart(bias: Bias) -> str | None:
+    """Return how fewer queries than keys are counted, where their numbers count them otherwise than their mask does."""
+    if not bias.counted or bias.square or bias.at_end:
+        return None
+    queries, keys = np.arange(2), np.arange(5)
+    table = _table(bias.rows) if bias.tabled else None
+    try:
+        few, every = bias(queries, keys, table), bias(keys, keys, table)
+    except Refused:
+        return None
+    counted = {"from 0": every[:, queries], "from the end of the keys": every[:, keys[-queries.size :]]}
+
+    def shown(one: np.ndarray) -> np.ndarray:
+        return np.asarray(np.isfinite(one) & (one > MASKED))
+
+    masks = [name for name, right in counted.items() if np.array_equal(shown(few), shown(right))]
+    numbers = [name for name, right in counted.items() if np.array_equal(*(each[shown(few) & shown(right)] for each in (few, right)))]
+    return APART_COUNTED.format(numbers[0], masks[0]) if masks and numbers and not {*masks} & {*numbers} else None
+
+
 def identify(bias: Bias) -> Identity:
     """Return what a function on queries' and keys' positions is."""
+    apart = _counted_apart(bias)
+    if apart is None:
+        return _counted(bias)
+    whole = _counted(replace(bias, at_end=True))  # as many queries as keys, since the first is asked for
+    return replace(whole, operation=None, values_of=whole.operation or whole.values_of, what=f"{whole.what}; {apart}", masked=False)
+
+
+def _counted(bias: Bias) -> Identity:
+    """Return what a function is that counts queries in one way."""
     if bias.tabled:
         return _tabled(bias)
     values = bias(QUERIES, KEYS)

@@ -47,6 +47,8 @@ def takes(identity: Identity) -> Takes:
 
 
 def _positions(view: View) -> Positions:
+    if isinstance(view, Turns) and view.ignored is not None:  # the check is to show that mistake
+        return "consecutive" if view.ignored == "offset" else "any"
     if isinstance(view, Turns):
         return "any" if view.positions == "only_zero" else view.positions
     if isinstance(view, Scale) and view.consecutive:
@@ -122,7 +124,7 @@ def _refuses(view: View, positions: np.ndarray) -> bool:
 
 def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int | None, int | None]:
     """Return the ends beyond which positions are refused, in the operation's own numbers."""
-    counted = positions == "from_zero"
+    counted = positions == "from_zero" or (isinstance(view, Turns) and view.ignored is not None)
     farthest = reach.FARTHEST if not counted else SQUARE if isinstance(view, Bias) else FARTHEST
     highest = reach.last(view.reach, farthest)
     moved = identity.parameters.get("offset")

@@ -22,6 +22,8 @@ class Confidence(Enum):
     LIKELY = "likely"
     GUESS = "a guess"
     SEEN = "in these calls"
+    GIVEN = "as given"
+    DECLARED = "only declared"
 
 
 @dataclass(frozen=True)

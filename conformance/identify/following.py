@@ -1,7 +1,8 @@
 """Which settings a function follows: each is changed, and what the function is then must have changed with it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from conformance.identify import grids
 from conformance.identify.asking import Refused
@@ -16,6 +17,13 @@ from conformance.spec.declarations import operations
 REPLAYED = 3
 ELSEWHERE = 24
 Parameters = Mapping[str, Seen]
+#: How many other numbers are asked for: for some, another operation gives the same.
+NUMBERS = 4
+#: What is seen where another operation gives what came back, as plain rope does for a base at which no pair is slow.
+OTHER: Parameters = MappingProxyType({})
+UNTOLD, UNSURE = "changes, in which way isn't seen", (Confidence.LIKELY, Confidence.GUESS)
+#: The width at which code is looked at that is told one.
+NARROWER = 32
 
 
 @dataclass(frozen=True)
@@ -74,11 +82,33 @@ class _Asking:
         """Return what a parameter does."""
         seen = self.identity.parameters.get(name)
         if not self.probe.follows(role(name)):
-            return Setting(name, seen, None if seen is None or name in self.identity.follows else (seen.value,))
+            free = seen is None or name in self.identity.follows
+            return Setting(name, seen, None if seen is None or free else (seen.value,), "" if seen is None else seen.why)
         if role(name) == "width":
-            return Setting(name, seen, (seen.value,) if seen is not None and seen.why else None, seen.why if seen is not None else "")
-        answers = {value: self._asked(self.probe, name, value) for value in self._others(name)}
-        return self._concluded(name, seen, answers)
+            return self._width(name, seen)
+        return self._concluded(name, seen, self._answers(name))
+
+    def _width(self, name: str, seen: Seen | None) -> Setting:
+        """Return what becomes of the width, which is what a call is told unless another shows otherwise."""
+        if seen is None or seen.why:
+            return Setting(name, seen, None if seen is None else (seen.value,), "" if seen is None else seen.why)
+        plan = self.probe.plan
+        told = {argument: kind for argument, kind in plan.optional.items() if kind == "width"}
+        optional = {argument: kind for argument, kind in plan.optional.items() if kind != "width"}
+        probe = replace(self.probe, plan=replace(plan, keywords={**plan.keywords, **told}, optional=optional))
+        found = self._looked(probe.having(width=NARROWER))
+        if found is None or found is OTHER or found.get(name, Seen(NARROWER)).holds(NARROWER):
+            return Setting(name, seen)
+        return Setting(name, replace(seen, confidence=Confidence.CERTAIN), (seen.value,), "whatever its argument is")
+
+    def _answers(self, name: str) -> Mapping[object, Parameters | None]:
+        """Return what every choice shows, or the first other number that shows the operation."""
+        values = self._others(name)
+        if any(isinstance(value, str | bool) for value in values):
+            return {value: self._asked(self.probe, name, value) for value in values}
+        answers = ((value, self._asked(self.probe, name, value)) for value in values)
+        last = next(((value, found) for value, found in answers if found is not OTHER), None)
+        return dict([last] if last is not None else [(value, OTHER) for value in values[:1]])
 
     def _concluded(self, name: str, seen: Seen | None, answers: Mapping[object, Parameters | None]) -> Setting:
         shown = {value: None if found is None else found.get(name) for value, found in answers.items()}
@@ -90,7 +120,11 @@ class _Asking:
             return Setting(name, seen, unset=self._unset(name))
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)
-        if any(found is not None and (name not in found or found[name].value != seen.value) for found in answers.values()):
+        changed = [found.get(name) for found in answers.values() if found is not None and found is not OTHER]
+        changed = [now for now in changed if now is None or now.value != seen.value]
+        if any(found is OTHER for found in answers.values()) or any(now is not None and now.confidence in UNSURE for now in changed):
+            return Setting(name, seen, (seen.value,), UNTOLD)
+        if changed:
             return Setting(name, seen, (seen.value,), "changes, but not to what is asked for")
         return self._fixed(name, seen, answers)
 
@@ -132,10 +166,10 @@ class _Asking:
         usual = others(role(name))
         taken = [value for value in usual if obeys(parameter, value)] or (candidates(parameter) if usual else ())
         known = [value for value in taken if value != self.probe.settings.get(role(name))]
-        return tuple(value for value in known if own is None or not own.holds(value))[:1]
+        return tuple(value for value in known if own is None or not own.holds(value))[:NUMBERS]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Parameters | None:
-        """Return the parameters that show when one is asked to have a value, none of another operation, ``None`` where it refuses."""
+        """Return the parameters that show when one is asked to have a value: ``OTHER`` of another operation, ``None`` where it refuses."""
         changed = probe.having(**{role(name): value})
         if not self.identity.follows and changed.repeats(self.exchanges):  # what is followed shows in calls that are set to it
             return self.identity.parameters
@@ -146,4 +180,6 @@ class _Asking:
             found = _look(self.identity, probe)
         except Refused:
             return None
-        return found.parameters if found.operation == self.identity.operation else {}
+        if found.operation == self.identity.operation:
+            return found.parameters
+        return {} if found.operation is None else OTHER

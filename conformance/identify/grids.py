@@ -166,7 +166,9 @@ def found(probe: Probe) -> Identity | None:
         if identity.operation is not None:
             equal = len(set(axes)) == 1 and _shares(grid, places)
             width = {} if equal or probe.takes("width") else {"dim" if grid.embedded else "head_dim": Seen(grid.width)}
-            return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **width})
+            shares = identity.parameters.get("axes") if equal else None
+            given = {} if shares is None else {"axes": replace(shares, confidence=Confidence.GIVEN)}
+            return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **given, **width})
         unknown.add(apart)
         both = grid.whole == "axes" and not grid.embedded and all(axes)
         shown = shown or (replace(identity, what=IMAGE, view=grid) if both else None)

@@ -11,6 +11,7 @@ import numpy as np
 from conformance.identify import additive, attention, axis_tables, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
+from conformance.identify.plans import SPELLED
 from conformance.identify.probe import FAR, FIRST, Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
@@ -22,6 +23,12 @@ UNEVEN_HEADS = 12
 ODD = 33
 #: Said where odd widths are taken and belong to no convention, as where exponents are those of the pairs that fit.
 OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has: no adapter asks for them"
+#: Sizes of arrays, which show nothing of code where calls say them.
+SIZES = ("width", "num_heads", "axes", "sections")
+#: Said of code that takes where positions begin, or all of them.
+IGNORED = "{0} changes nothing: rows are those of positions from 0 on, whatever {0} says"
+#: Said of a width where others are taken.
+ANOTHER = "at other widths it is another"
 #: Said of code that reshapes to so many, or has tables of them.
 ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside others"
 #: Said of code that takes cosines and sines, and reads others than those of a token for it.
@@ -45,7 +52,18 @@ OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 def look(probe: Probe) -> Identity:
     """Return what a function shows under one way to call it, or raise ``Refused``."""
-    return KINDS[str(probe.plan.kind)](probe)
+    identity = KINDS[str(probe.plan.kind)](probe)
+    shown = {name: _as_given(name, seen, identity, probe) for name, seen in identity.parameters.items()}
+    ignored = identity.view.ignored if isinstance(identity.view, turns.Turns) else None
+    said = () if ignored is None else (IGNORED.format(probe.named(ignored)),)
+    return replace(identity, parameters=shown, seen=(*said, *identity.seen))
+
+
+def _as_given(name: str, seen: Seen, identity: Identity, probe: Probe) -> Seen:
+    """Return a size that is the one of the call as no finding."""
+    role = SPELLED.get(name, name)
+    given = role in SIZES and not seen.why and probe.takes(role) and seen.value == probe.settings.get(role)
+    return replace(seen, confidence=Confidence.GIVEN) if given or (role == "width" and name in identity.follows) else seen
 
 
 def _rotary(probe: Probe) -> Identity:
@@ -128,8 +146,8 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
     part = _part(wider) if partial is None and identity.operation is not None else None
     if part is not None and part.parameters["rotary_dim"].holds(found.width):
         return _sized(part, wider)
-    width = Seen(found.width) if apart or partial is None else partial
-    return replace(shown, parameters={**identity.parameters, "head_dim": width})
+    own = Seen(found.width, why=ANOTHER if _taken(replace(found, width=found.width // 2)) else "")
+    return replace(shown, parameters={**identity.parameters, "head_dim": own if apart or partial is None else partial})
 
 
 def _part(found: turns.Turns) -> Identity | None:
@@ -238,12 +256,12 @@ def _odd(identity: Identity, probe: Probe, encoded: Callable[[int], Identity]) -
     same = other.operation == identity.operation and other.parameters["base"].holds(identity.parameters["base"].value)
     if same and "odd" in other.parameters:
         return {"odd": Seen("zero_column")}
-    return {"odd": Seen("error", confidence=Confidence.LIKELY)}
+    return {"odd": Seen("error", confidence=Confidence.DECLARED)}
 
 
 def _untold(width: Mapping[str, Seen]) -> tuple[str, ...]:
     """Return what no declaration says of odd widths."""
-    return (OTHER_ODD,) if "odd" in width and width["odd"].confidence is Confidence.LIKELY else ()
+    return (OTHER_ODD,) if "odd" in width and width["odd"].confidence is Confidence.DECLARED else ()
 
 
 def _has(identity: Identity, parameter: str) -> bool:

@@ -107,6 +107,11 @@ class Probe:
         """Whether a call has an argument of that role."""
         return role in self.plan.needs
 
+    def named(self, role: str) -> str:
+        """Return what the function calls its argument of that role."""
+        given = dict(zip(self.plan.arguments, (each.name for each in self.signature.positional), strict=False))
+        return given.get(role) or next((name for name, other in self.plan.keywords.items() if other == role), role)
+
     def follows(self, role: str) -> bool:
         """Whether the function has an argument of that role, which a call may leave out."""
         return role in {*self.plan.needs, *self.plan.optional.values()}

@@ -138,7 +138,8 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
 def _by_part(probe: Probe, identity: Identity) -> tuple[Probe, Identity]:
     """Return the call whose optional width is how many channels turn, where the rest of a head doesn't."""
     name = next((name for name, role in probe.plan.optional.items() if role == "width"), None)
-    if name is None or "rotary_dim" not in operations()[str(identity.operation)].parameters:
+    told = "rotary_dim" in {*probe.plan.needs, *probe.plan.optional.values()}
+    if name is None or told or "rotary_dim" not in operations()[str(identity.operation)].parameters:
         return probe, identity
     part = replace(probe, plan=replace(probe.plan, optional={**probe.plan.optional, name: "rotary_dim"}), seen=[])
     return part, look(part)

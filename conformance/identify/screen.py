@@ -195,7 +195,9 @@ def _set(identity: Identity, probe: Probe) -> str:
 def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str]:
     fates = {setting.name: setting for setting in settings}
     for name, seen in identity.parameters.items():
-        yield f"{INDENT}{name:<16} {_value(seen):<22} {seen.confidence.value}{_fate(fates.get(name), _source(name, identity))}"
+        fate = fates.get(name)
+        shown = seen if fate is None or fate.seen is None else fate.seen
+        yield f"{INDENT}{name:<16} {_value(shown):<22} {shown.confidence.value}{_fate(fate, _source(name, identity))}"
     for name in (name for name in identity.follows if name not in identity.parameters):
         yield f"{INDENT}{name:<16} {'any':<22} {Confidence.CERTAIN.value}; follows {_source(name, identity)}"
 

@@ -1,6 +1,7 @@
 """A function that may turn vectors, seen as ``turn(x, positions)`` whatever order of axes, form of positions and width it wants."""
 
 import contextlib
+import functools
 import itertools
 import re
 from collections import Counter
@@ -134,6 +135,18 @@ class Turns:
             message = f"the result has shape {value.shape} where x has {shaped.shape}"
             raise Refused(message)
         return restored(value, self.order, x.shape)
+
+    @functools.cached_property
+    def ignored(self) -> str | None:
+        """The argument that says where positions begin and counts for nothing, by its role."""
+        role = next(filter(self.probe.takes, ("offset", "positions", "query_positions")), None)
+        if role is None or self.positions != "from_zero":
+            return None
+        x, rows = 1 + np.arange(5 * self.width).reshape(1, 1, 5, -1) % 7 / 4, np.arange(5)
+        try:
+            return role if np.array_equal(self.called(x, rows), self.called(x, rows + 3)) else None
+        except Refused:
+            return None
 
     def unlike(self) -> bool:
         """Whether queries and keys come back, and unlike where the same went in."""
