@@ -399,3 +399,25 @@ def part_of_heads(x, positions, head_dim, rotary_dim):
 def part_of_a_told_head(positions, query, key, head_dim=64, rotary_dim=32):
     """Turn the first channels, as vLLM's layer does that is told how wide a head is."""
     return part_of_heads(query, positions, head_dim, rotary_dim), part_of_heads(key, positions, head_dim, rotary_dim)
+
+
+def by_lists_of_two_lengths(
+    x, position_ids, short_factor, long_factor, seq_len, original_max_position_embeddings=4096, max_position_embeddings=131_072
+):
+    """Turn as Phi-3 does, whose model says both lengths."""
+    factors = np.asarray(long_factor if seq_len > original_max_position_embeddings else short_factor)
+    share = max_position_embeddings / original_max_position_embeddings
+    growth = np.sqrt(1 + np.log(share) / np.log(original_max_position_embeddings)) if share > 1 else 1.0
+    return turned(x, position_ids[..., None] * frequencies(x.shape[-1]) / factors, growth)
+
+
+def bucketed_past(query_length, key_length, weight, num_buckets=32, max_distance=128):
+    """Return T5's bias of a decoder, whose table ends with its buckets."""
+    distance = np.maximum(np.arange(key_length - query_length, key_length)[:, None] - np.arange(key_length), 0)
+    exact = num_buckets // 2
+    far = exact + np.log(np.maximum(distance, 1) / exact) / np.log(max_distance / exact) * (num_buckets - exact)
+    return np.moveaxis(weight[np.where(distance < exact, distance, np.minimum(far.astype(int), num_buckets - 1))], -1, 0)
+
+
+def slight_powers(q_len, k_len):
+    return kerple_power(q_len, k_len, np.array([1.5, 0.5]), np.array([0.02, 1.0]))

@@ -113,6 +113,10 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
         ("llama_frequencies", "high_freq_factor 4 likely; follows its argument"),
         ("fading", "scale_base 512 certain; follows its argument"),
         ("part_of_a_told_head", "rotary_dim 32 certain; follows its argument"),
+        ("by_lists_of_two_lengths", "(131011-131133) likely; follows its argument"),
+        ("by_lists_of_two_lengths", "max_position_embeddings=max_length"),
+        ("bucketed_past", "max_distance 128 certain; follows its argument"),
+        ("slight_powers", "the values of kerple.bias (no adapter): of 2 heads, form power, with numbers inside"),
     ],
 )
 def test_how_a_function_that_people_bring_is_called_is_told_and_declared(name: str, line: str) -> None:
@@ -120,7 +124,8 @@ def test_how_a_function_that_people_bring_is_called_is_told_and_declared(name: s
 
 
 @pytest.mark.parametrize(
-    "name", ["tables_of_a_fixed_head", "with_an_odd_sine", "masked_column", "llama_frequencies", "fading", "part_of_a_told_head"]
+    "name",
+    ["tables_of_a_fixed_head", "with_an_odd_sine", "masked_column", "llama_frequencies", "fading", "part_of_a_told_head", "bucketed_past"],
 )
 def test_what_is_declared_of_a_setting_holds_when_it_is_pasted(name: str) -> None:
     verify(pasted(str(told(name).declaration())))

@@ -106,10 +106,10 @@ class Bias:
     @property
     def rows_told(self) -> int | None:
         """How many rows the settings ask for, if they do."""
-        settings = self.probe.settings
-        if "num_buckets" in settings:
-            return int(settings["num_buckets"])
-        return 2 * int(settings["max_distance"]) + 1 if "max_distance" in settings else None
+        buckets, distance = (self.probe.asked.get("num_buckets"), self.probe.settings.get("max_distance"))
+        if isinstance(buckets, int):
+            return buckets
+        return 2 * int(distance) + 1 if distance is not None and self.probe.takes("max_distance") else None
 
 
 def opened(probe: Probe) -> Bias:

@@ -10,6 +10,7 @@ from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import Exchange, Probe, others
+from conformance.identify.turns import Turns
 from conformance.spec.choices import candidates, obeys
 from conformance.spec.declarations import operations
 
@@ -120,9 +121,8 @@ class _Asking:
             return Setting(name, seen, unset=self._unset(name))
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)
-        changed = [found.get(name) for found in answers.values() if found is not None and found is not OTHER]
-        changed = [now for now in changed if now is None or now.value != seen.value]
-        if any(found is OTHER for found in answers.values()) or any(now is not None and now.confidence in UNSURE for now in changed):
+        changed = [found for found in answers.values() if found is not None and (name not in found or found[name].value != seen.value)]
+        if any(found is OTHER or (name in found and found[name].confidence in UNSURE) for found in changed):
             return Setting(name, seen, (seen.value,), UNTOLD)
         if changed:
             return Setting(name, seen, (seen.value,), "changes, but not to what is asked for")
@@ -181,5 +181,6 @@ class _Asking:
         except Refused:
             return None
         if found.operation == self.identity.operation:
-            return found.parameters
-        return {} if found.operation is None else OTHER
+            known = found.view.set_to() if isinstance(found.view, Turns) else {}
+            return {**{name: Seen(value) for name, value in known.items()}, **found.parameters}
+        return {} if found.operation is None and found.values_of is None else OTHER

@@ -15,7 +15,7 @@ from refimpl.errors import SpecificationError
 from refimpl.spec import Operation
 
 #: Numbers to start from, and how many of the nearest of them are followed.
-STARTS, NEAREST, ROUNDS = (0.05, 0.25, 1.0, 4.0, -0.25, -1.0), 6, 4
+STARTS, NEAREST, ROUNDS = (0.01, 0.05, 0.25, 1.0, 1.5, 4.0, -0.25, -1.0), 6, 4
 LONGEST, SLOPE = 0.5, 1e-6
 INSIDE = "the numbers of the heads are its own: no adapter can hand it others; make them arguments to have it judged"
 

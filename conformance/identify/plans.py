@@ -265,7 +265,7 @@ def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
     if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
         return
     left = [argument.name for argument in (*signature.positional, *signature.keywords) if argument not in (*needed, *keywords)]
-    optional = {name: role for name in left for role in _first(name) if role in SETTINGS}
+    optional = _left_out(left, [role for argument in (*needed, *keywords) for role in roles(argument.name)[:1]])
     plans = []
     for chosen in itertools.product(*(roles(argument.name) for argument in [*needed, *keywords])):
         if len(set(chosen)) == len(chosen):
@@ -273,6 +273,16 @@ def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
             rest = dict(zip([argument.name for argument in keywords], chosen[len(needed) :], strict=True))
             plans.append(Plan(first[0], {**first[1], **rest}, optional))
     yield from sorted(plans, key=lambda plan: not plan.told)
+
+
+def _left_out(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:
+    """Return the settings that may be left out; of two names for the same, the one that may mean something else does."""
+    found = {name: role for name in names for role in _first(name) if role in SETTINGS}
+    for name, role in found.items():
+        every = [*found.values(), *given]
+        others = [other for other in roles(name) if other in SETTINGS and other not in every]
+        found[name] = others[0] if others and every.count(role) > 1 else role
+    return found
 
 
 def _first(name: str) -> tuple[str, ...]:

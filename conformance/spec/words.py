@@ -18,7 +18,7 @@ ARRAYS: Mapping[str, str] = {
     "q": "q query queries xq query_states q_embed query_layer",
     "k": "k key keys xk key_states key_layer",
     "v": "v value values xv value_states value_layer",
-    "positions": "positions position_ids pos position input_pos cache_position p t pid idx indices timesteps seq times",
+    "positions": "positions position_ids pos position input_pos cache_position p t pid idx indices timesteps seq times pos_seq",
     "offset": "offset start_pos start past_length past_key_values_length input_offset start_index seqlen_offset seqlen_offsets past_len "
     "past_kv_len past_kv_length past_seq_len past_seq_length past_key_value_length position_offset pos_offset seq_offset start_position",
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
@@ -53,12 +53,13 @@ ARRAYS: Mapping[str, str] = {
 NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
     "width": "head_dim dim d d_model d_head hidden_size embedding_dim embedding_dims embed_dim dims channels d_k rotary_dim width n_dims "
-    "num_dims D head_size size_per_head dim_head d_hid hidden_dim",
+    "num_dims D head_size size_per_head dim_head d_hid hidden_dim demb d_embed",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency "
     "rotary_emb_base max_timescale max_scale",
     "alpha": "alpha",
     "factor": "factor scaling_factor interpolation_factor scale_factor alpha ntk_alpha",
-    "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
+    "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings old_context_len",
+    "max_length": "max_length max_position_embeddings",
     "attention_factor": "attention_factor attn_factor",
     "length": "length seq_len current_length",
     "num_heads": "num_heads n_heads heads nheads nhead h n_head head_count num_attention_heads attn_heads n H",
