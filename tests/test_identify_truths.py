@@ -448,9 +448,9 @@ def test_numbers_are_said_of_the_heads_that_are_told_and_in_no_more_digits_than_
 
 def test_a_long_string_is_broken_between_its_words() -> None:
     text = str(told("by_length_and_settings").declaration())
-    lines_ = [line.strip() for line in text.splitlines() if line.strip().startswith(("call=", "'"))]
+    lines_ = [line.strip() for line in text.splitlines() if line.strip().startswith(("call=", '"f', '"o'))]
 
-    assert lines_ == ["call='f(x, positions, length, factor=factor, '", "'original_length=original_length)',"]
+    assert lines_ == ['call="f(x, positions, length, factor=factor, "', '"original_length=original_length)",']
 
 
 @pytest.mark.parametrize(("name", "factor"), [("ntk_by_alpha", 8.0), ("ntk_by_required_alpha", 4.0)])
