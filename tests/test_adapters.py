@@ -26,7 +26,7 @@ OFFERED = {
     "array_api_strict": set(operations()),
     "ggml": {
         "partial_rope.rotate", "rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate",
-        "mrope.rotate",
+        "axial_rope.rotate", "mrope.rotate",
     },
     "transformers": {
         "alibi.bias", "alibi.slopes", "axial_rope.positions", "axial_rope.rotate", "dynamic_ntk.frequencies",

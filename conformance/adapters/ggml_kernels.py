@@ -20,6 +20,7 @@ SUPPORTED = "1.5.1"
 FLOAT32, INT32 = 0, 26
 MODES = {"interleaved": 0, "half": 2}
 AXES_MODES = {"contiguous": 8, "interleaved": 40}
+VISION = 24
 MOST_AXES = 4
 OVERHEAD = 1 << 20
 
@@ -126,6 +127,14 @@ def rotate_part(x: np.ndarray, positions: np.ndarray, *, base: float, layout: st
     return _turned(_rope, x, positions, _plain(layout, base), part=rotary_dim)
 
 
+def _turned_on_axes(
+    x: np.ndarray, positions: np.ndarray, sections: tuple[int, ...], mode: int, base: float, part: int | None = None
+) -> np.ndarray:
+    places = np.moveaxis(np.broadcast_to(positions, (len(x), *positions.shape[-2:])), -1, 0)
+    settings = ((_integer * MOST_AXES)(*sections), mode, *_plain("half", base)[1:])
+    return _turned(_rope_multi, x, places, settings, part=part)
+
+
 def _fits(arguments: Mapping[str, Any]) -> bool:
     axes = len(arguments["sections"])
     return axes <= MOST_AXES if arguments["order"] == "contiguous" else axes == 3
@@ -135,9 +144,20 @@ def _fits(arguments: Mapping[str, Any]) -> bool:
 def rotate_on_axes(x: np.ndarray, positions: np.ndarray, *, base: float, sections: tuple[int, ...], order: str, **_: object) -> np.ndarray:
     """Turn by ``ggml_rope_multi``, with the positions on the first axis again where axes are left over."""
     axes = [axis if axis < len(sections) else 0 for axis in range(MOST_AXES)]
-    places = np.moveaxis(np.broadcast_to(positions, (len(x), *positions.shape[-2:]))[..., axes], -1, 0)
-    settings = ((_integer * MOST_AXES)(*sections), AXES_MODES[order], *_plain("half", base)[1:])
-    return _turned(_rope_multi, x, places, settings)
+    return _turned_on_axes(x, positions[..., axes], sections, AXES_MODES[order], base)
+
+
+def _square(arguments: Mapping[str, Any]) -> bool:
+    return len(arguments["axes"]) == 2 and len(set(arguments["axes"])) == 1
+
+
+@adapter.implements(
+    "axial_rope.rotate", order="joined", ladder="own", sides=(), layout="half", direction="positive", positions="whole", when=_square
+)
+def rotate_patches(x: np.ndarray, positions: np.ndarray, *, base: float, head_dim: int, **_: object) -> np.ndarray:
+    """Turn by ``ggml_rope_multi`` in the mode for vision, as callers do it: by half of the head's width, and with four equal sections."""
+    sections = (head_dim // 4,) * MOST_AXES
+    return _turned_on_axes(x, positions[..., [0, 1, 0, 1]], sections, VISION, base, part=head_dim // 2)
 
 
 @adapter.implements("rope.gradient", layout=tuple(MODES), direction="positive")
