@@ -61,6 +61,19 @@ def to_the_last(sections: Sequence[int], order: str) -> list[int]:
     return [pair % len(sections) for pair in range(sum(sections))]
 
 
+def unclaimed(sections: Sequence[int], order: str) -> list[int]:
+    """Give the pairs that no axis has in its turns to an axis after the last."""
+    count = len(sections)
+    if order != "interleaved":
+        return right(sections, order)
+    return [pair % count if pair < count * sections[pair % count] else count for pair in range(sum(sections))]
+
+
+def with_zeros(positions: Array) -> Array:
+    """Return positions with a list of zeros for an axis after the last."""
+    return np.concatenate([positions, np.zeros_like(positions[..., :1])], axis=-1)
+
+
 def shifted_turns(sections: Sequence[int], order: str) -> list[int]:
     """Assign every axis the pairs of the next one's turns."""
     axes = right(sections, order)
@@ -157,6 +170,13 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         fix="assign only the pairs below 3 times the section of an axis",
         origin="in the style of interleaving by the number of the pair alone",
     ).made_by(followed(to_the_last)),
+    Mistake(
+        "left-over-pairs-unturned",
+        does="doesn't turn the pairs that are left over where axes are interleaved: they follow one more list of positions, which is 0",
+        should="let the pairs that are left follow the first axis",
+        fix="hand in the positions of time as the fourth list, too",
+        origin="ggml's mode for sections in turns, with positions as llama.cpp hands them in for text and for images (docs/findings.md)",
+    ).made_by(Rotary(places=lambda positions, *, sections, order, **_: with_zeros(positions)[..., unclaimed(sections, order)])),
     Mistake(
         "turns-shifted",
         does="gives every axis the pairs beside its own where axes are interleaved",
