@@ -42,8 +42,10 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
     if layer.base:
         return [layer.base]
     own = section.given(spellings.BASE_OF_KIND.get(layer.kind, ()))
+    attention = section.below(spellings.ATTENTION_CONFIG) if family.base_in_attention else None
     inside = rope.given(("rope_theta",)) if rope else []
     outside = [pair for pair in section.given(spellings.BASE) if not isinstance(pair[1], list)]
+    outside += attention.given(spellings.BASE[:1]) if attention else []
     if nested:
         return inside + own or outside
     if own:

@@ -61,6 +61,8 @@ class Family:
     base: float | None = None
     base_fixed: bool = False
     """Whether the type's code has its base in it, and reads no key."""
+    base_in_attention: bool = False
+    """Whether the base stands in a mapping of attention's own."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
     sliding_base: float | None = None
@@ -169,7 +171,7 @@ DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "comp
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
-        *("arcee", "aria", "chameleon", "dbrx", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
+        *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
         *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "mimo_v2_flash", "minicpm3"),
@@ -255,6 +257,7 @@ FAMILIES = {
     "csm": Family(base=5e5),
     "csm_depth_decoder": Family(base=5e5),
     "cwm": Family(base=1e6),
+    "dbrx": Family(base_in_attention=True),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),

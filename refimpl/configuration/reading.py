@@ -38,7 +38,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
     whole.verify_known(section, model_type, notes)
     whole.verify_picks(section, own, notes)
-    whole.verify_attention_config(section, notes)
+    whole.verify_attention_config(section, own, notes)
     images.verify(configuration, own, notes)
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)

@@ -1,7 +1,7 @@
 """The part of a configuration that concerns the language model, its keys, and keys that nobody reads."""
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,9 @@ def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
         if top.get(key) is not None and top.get(key) != section.get(key):
             rule = f"stand in {'.'.join(section.path)}, which counts"
             notes.find("warning", "outside-section", key, top.get(key), rule)
+    for key, value in _unread(top):
+        if _is_positional(key, value):
+            notes.find("warning", "unread-key", key, value, f"be a key that posenc reads, in {'.'.join(section.path)}, which counts")
 
 
 def verify_keys(section: Section, notes: Notes) -> None:
@@ -100,16 +103,24 @@ def verify_keys(section: Section, notes: Notes) -> None:
     for key, value in section.given(spellings.SWITCHES):
         if isinstance(value, str):
             notes.find("error", "bad-value", key, value, "be true or false")
-    for key in section.values:
-        if key in spellings.READ | spellings.BESIDE or section.values[key] in (None, spellings.TRUISMS.get(key)) or key.startswith("_"):
-            continue  # transformers writes attributes of its own with an underscore in front
-        positional = any(word in key.lower() for word in spellings.POSITIONAL) or _turns(section.values[key])
-        close = near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92)
-        value = section.values[key]
-        if close:
+    for key, value in _unread(section):
+        positional = _is_positional(key, value)
+        if close := near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92):
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
+
+
+def _unread(section: Section) -> Iterator[tuple[str, Any]]:
+    """Yield the keys that nobody reads and that say something, but for those that transformers writes with an underscore in front."""
+    for key, value in section.values.items():
+        if key not in spellings.READ | spellings.BESIDE and value not in (None, spellings.TRUISMS.get(key)) and not key.startswith("_"):
+            yield key, value
+
+
+def _is_positional(key: str, value: Any) -> bool:
+    """Whether a key looks as if it concerned positions, by its name or by what it holds."""
+    return any(word in key.lower() for word in spellings.POSITIONAL) or _turns(value)
 
 
 def _turns(value: Any) -> bool:

@@ -96,12 +96,23 @@ def verify_resting(section: Section, rope: Section | None, own: Family, notes: N
         notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
 
-def verify_attention_config(section: Section, notes: Notes) -> None:
+def verify_attention_config(section: Section, own: Family, notes: Notes) -> None:
     """Warn of rotary keys in a mapping of attention's own, where transformers drops them."""
     inside = section.below(spellings.ATTENTION_CONFIG)
-    rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it"
+    read = {spellings.BASE[0]} if own.base_in_attention else set()
     for key, value in inside.given(spellings.OF_ATTENTION) if inside and inside.get("rope") is not False else ():
-        notes.find("warning", "unread-mapping", key, value, rule)
+        if key.rpartition(".")[2] not in read:
+            rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it"
+            notes.find("warning", "unread-mapping", key, value, rule)
+        elif value != USUAL_BASE and not _bases(section):
+            rule = f"stand in rope_parameters, too: transformers 4.57 reads it here, 5.23 drops it and turns by base {USUAL_BASE:,}"
+            notes.find("warning", "unread-mapping", key, value, rule)
+
+
+def _bases(section: Section) -> list[tuple[str, Any]]:
+    """Return the bases that stand beside a mapping of attention's own, or in the mapping of the rope type."""
+    mappings = [each for key in spellings.ROPE if (each := section.below(key))]
+    return [pair for each in (section, *mappings) for pair in each.given(spellings.BASE)]
 
 
 def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:

@@ -239,6 +239,11 @@ SCHEME = Scheme(
             "the first two rest, as 3 axes can't share them; the axes alternate."
         ),
         (
+            "EfficientLoFTR turns all heads as one of 256 channels, before they are parted: head_dim=256, axes (128, 128) that "
+            "alternate, neighbours as pairs, rows and columns counted from 1. Its partial_rotary_factor of 4.0 is the width of an axis, "
+            "128, in heads of 32 channels."
+        ),
+        (
             "EVA-02 divides places by the side of the image and multiplies them by the side m in pre-training: patch i of n stands at "
             "i m / n. "
             "So do layers of SAM 3 that see the whole image, where m is the side of a window, and n the width of the image. "

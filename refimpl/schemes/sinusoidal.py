@@ -223,6 +223,11 @@ SCHEME = Scheme(
             "twice as fast, and sine and cosine of a pair turn at different speeds, so no matrix moves the code."
         ),
         (
+            "PP-DocLayoutV2 in transformers divides twice the pair's number by half of the width, so that the exponent runs from 0 to "
+            "nearly -2: these are the frequencies of the squared base. With relation_bias_theta 10000 and 16 channels its code is "
+            "dim=16, base=10^8, layout=halves, of 100 times the logarithms of distances and sizes of boxes."
+        ),
+        (
             "Different integers have different encodings because the first pair turns by one radian per token, and no multiple of 2 pi "
             "is an integer. The law bounds the distance of two encodings from below by that pair. It says nothing where a profile rounds "
             "more coarsely than this distance: with tables in half precision, for positions 710 apart, which differ by 6e-5 radians."
