@@ -149,6 +149,15 @@ def test_keys_that_decide_which_layers_turn_are_read(keys: dict[str, Any], layer
     assert sorted(layer for kind in kinds if kind.rotation is not None for layer in kind.layers or ()) == [*layers]
 
 
+@pytest.mark.parametrize(("beside", "told"), [({}, ["unread-mapping"]), ({"rope_theta": 500_000.0}, [])])
+def test_a_base_in_a_mapping_of_attentions_own_is_read_and_warned_of_where_it_stands_alone(beside: dict[str, Any], told: list[str]) -> None:
+    dbrx = {"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40, "attn_config": {"rope_theta": 500_000.0}}
+    reading = config.read({**dbrx, **beside})
+
+    assert [kind.rotation and kind.rotation.parameters["base"] for kind in reading.kinds] == [500_000.0]
+    assert of(reading) == told
+
+
 def test_heads_are_as_wide_as_a_mapping_by_layers_says() -> None:
     wide = {"head_dim": 512}
     keys = {"model_type": "gemma4_text", "layer_types": BOTH, "per_layer_config": {"01": wide, "3": wide}}
