@@ -124,6 +124,7 @@ class Law(Enum):
     NESTED = "a head twice as wide has all frequencies of the original, and twice as many heads have all of its slopes"
     REACH = "frequencies reach 1 / base one step past the last pair; the last slope of a series is 2^(-max_bias)"
     SHARPENS = "a later query never has a smaller scale"
+    RISES_TWICE = "from position 0 to (n + 1)^2 - 1 the scale rises by twice as much as to n, and at 0 it is the bias"
     UNTOUCHED = "queries of the first step, or within the original length, keep their scale"
     LOGARITHMIC = "doubling the factor adds a constant"
     HALVES = "four times the width halves the scale"

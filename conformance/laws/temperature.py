@@ -1,11 +1,15 @@
-"""Laws of attention temperature: queries keep their scale at first, and it never falls."""
+"""Laws of attention temperature: queries keep their scale at first, and it never falls; a learned one rises by its slope."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from conformance.laws.inexact import exact
 from conformance.laws.trial import Checker, Sides, Trial, at_most, same
 from refimpl.spec import Law
+
+#: So many positions have a square among the first 2^20.
+SQUARED = 1 << 10
 
 
 def sharpens(trial: Trial) -> Iterator[Sides]:
@@ -28,6 +32,16 @@ def untouched(trial: Trial) -> Iterator[Sides]:
         yield same(trial.answer(call.with_arrays(positions=positions % end)), 1.0)
 
 
+def rises_twice(trial: Trial) -> Iterator[Sides]:
+    """At the square of the number of keys the scale has risen twice as far above the bias; code that counts has no such positions."""
+    if trial.subject.counted:
+        return
+    call, bias = trial.arguments, exact(trial.arguments.arrays["biases"][:, None])
+    near = call.arrays["positions"] % SQUARED
+    once, twice = (trial.answer(call.with_arrays(positions=positions)) for positions in (near, (near + 1) ** 2 - 1))
+    yield same(twice - bias, 2.0 * (once - bias))
+
+
 def _end(trial: Trial) -> int:
     """Return the first position that has grown."""
     if "floor_scale" in trial.operation.parameters:
@@ -35,4 +49,4 @@ def _end(trial: Trial) -> int:
     return trial.whole("original_length")
 
 
-LAWS: Mapping[Law, Checker] = {Law.SHARPENS: sharpens, Law.UNTOUCHED: untouched}
+LAWS: Mapping[Law, Checker] = {Law.SHARPENS: sharpens, Law.UNTOUCHED: untouched, Law.RISES_TWICE: rises_twice}

@@ -11,7 +11,7 @@ from conformance.mutants.rounding import to
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
-SCALE, LOG_SCALE = "temperature.scale", "temperature.log_scale"
+SCALE, LOG_SCALE, LEARNED = "temperature.scale", "temperature.log_scale", "temperature.learned_scale"
 POSITIONS = (
     "positions-ignored", "first-position-counts", "first-row-for-all", "positions-frozen", "clamped-at-2048", "clamped-at-4096",
 )  # fmt: skip
@@ -139,6 +139,60 @@ LOG_MISTAKES: tuple[tuple[Mistake, Function], ...] = (
 )
 
 
+def risen(rise: Callable[[Array, Array, Array], Array]) -> Function:
+    """Return a learned scale made otherwise of positions, slopes and biases, whose axes are those of the result."""
+    return lambda positions, slopes, biases: rise(positions[..., None, :] * 1.0, slopes[:, None], biases[:, None])
+
+
+BOTH = "multiply the logarithm by the slope, and add the bias"
+LEARNED_MISTAKES: tuple[tuple[Mistake, Function], ...] = (
+    (Mistake("left-out", "returns 1 everywhere", BOTH, "load the learned numbers, and multiply the queries of every layer",
+             origin="in the style of weights that a loader skips: transformers begins with slopes of 0 and biases of 1"),
+     risen(lambda p, s, b: 1.0 + 0.0 * (p + s + b))),
+    (Mistake("bias-left-out", "returns the product alone: 0 at position 0", BOTH, "add the bias", origin=COPIED),
+     risen(lambda p, s, b: s * np.log1p(p) + 0.0 * b)),
+    (Mistake("one-for-bias", "adds 1 in place of the bias", BOTH, "add the bias that is learned", origin=OTHER_RULE),
+     risen(lambda p, s, b: 1.0 + s * np.log1p(p) + 0.0 * b)),
+    (Mistake("slope-left-out", "adds the logarithm without its slope to the bias", BOTH, "multiply by the slope", origin=COPIED),
+     risen(lambda p, s, b: np.log1p(p) + b + 0.0 * s)),
+    (Mistake("slopes-ignored", "returns the bias at every position", BOTH, "multiply the logarithm by the slope",
+             origin="in the style of scales that are taken for one number of a head"), risen(lambda p, s, b: b + 0.0 * (p + s))),
+    (Mistake("exchanged", "takes slopes for biases and biases for slopes", BOTH, "multiply by softmax_scaling.scale, add softmax_scaling.bias",
+             origin="in the style of weights that are loaded in the order of their names"), risen(lambda p, s, b: b * np.log1p(p) + s)),
+    (Mistake("bias-inside", "multiplies the sum of logarithm and bias by the slope", BOTH, "add the bias last",
+             origin="in the style of brackets that move"), risen(lambda p, s, b: s * (np.log1p(p) + b))),
+    (Mistake("one-inside-missing", "takes the logarithm of the position, and 0 at position 0", "add 1 to the position", "use log1p",
+             origin=COPIED), risen(lambda p, s, b: s * np.log(np.maximum(p, 1.0)) + b)),
+    (Mistake("two-inside", "adds 2 to the position", "add 1 to the position", "add 1 once: log1p does so",
+             origin="in the style of log1p of a count that starts at 1"), risen(lambda p, s, b: s * np.log1p(p + 1.0) + b)),
+    (Mistake("logarithm-of-two", "takes the logarithm to base 2", "take the natural logarithm", "use log, or multiply by ln 2",
+             origin="in the style of kernels that compute exp2 and log2"), risen(lambda p, s, b: s * np.log2(1.0 + p) + b)),
+    (Mistake("logarithm-of-ten", "takes the logarithm to base 10", "take the natural logarithm", "use log",
+             origin="in the style of languages whose log10 is called log"), risen(lambda p, s, b: s * np.log10(1.0 + p) + b)),
+    (Mistake("linear", "multiplies the position by the slope without a logarithm", "take the logarithm of the position", "use log1p",
+             origin=COPIED), risen(lambda p, s, b: s * p + b)),
+    (Mistake("kept-at-one", "returns 1 wherever the scale is below 1", "return the scale, whatever it is", "take no maximum",
+             origin=OTHER_RULE), altered(LEARNED, result=lambda scale: np.maximum(scale, 1.0))),
+    (Mistake("kept-above-zero", "returns 0 wherever the scale is below 0", "return the scale, whatever it is", "clamp nothing",
+             origin="in the style of temperatures, which are above 0"), altered(LEARNED, result=lambda scale: np.maximum(scale, 0.0))),
+    (Mistake("squared", "multiplies twice, as if queries and keys were scaled", "multiply the query alone", "leave the keys as they are",
+             origin="in the style of rotations, which act on both sides"), altered(LEARNED, result=np.square)),
+    (Mistake("inverted", "returns 1 over the scale, as a temperature that divides", "multiply by the scale", "multiply queries by it",
+             origin="in the style of softmax temperatures, which divide"),
+     altered(LEARNED, result=lambda scale: np.divide(1.0, scale, where=scale != 0.0, out=np.zeros_like(scale)))),
+    (Mistake("first-head-for-all", "gives every head the numbers of the first one", "give every head its own",
+             "keep the axis of heads when slopes and biases are broadcast",
+             origin="in the style of a list that is taken for a number"),
+     risen(lambda p, s, b: s[:1] * np.log1p(p) + b[:1] + 0.0 * s)),
+    (Mistake("heads-in-reverse", "gives the heads their numbers in reverse order", "give every head its own", "start with the first head",
+             origin="in the style of weights that are split across devices and put together the other way round"),
+     risen(lambda p, s, b: s[::-1] * np.log1p(p) + b[::-1])),
+    (Mistake("heads-averaged", "gives all heads the mean of the numbers", "give every head its own", "multiply elementwise",
+             origin="in the style of a list that is taken for a number"),
+     risen(lambda p, s, b: s.mean() * np.log1p(p) + b.mean() + 0.0 * s)),
+)
+
+
 def in_half(operation: str, dtype: str) -> Iterator[Mutant]:
     """Return positions, and the scale, in a half format."""
     narrow, origin = to(dtype), "in the style of models cast as a whole"
@@ -151,7 +205,7 @@ def in_half(operation: str, dtype: str) -> Iterator[Mutant]:
 
 def mutants() -> Iterator[Mutant]:
     """Return the mutants of attention temperature."""
-    for operation, mistakes in ((SCALE, STEP_MISTAKES), (LOG_SCALE, LOG_MISTAKES)):
+    for operation, mistakes in ((SCALE, STEP_MISTAKES), (LOG_SCALE, LOG_MISTAKES), (LEARNED, LEARNED_MISTAKES)):
         for mistake, function in mistakes:
             yield mistake.at(operation, function)
         yield from position_mutants(operation, POSITIONS)

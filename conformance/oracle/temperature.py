@@ -1,4 +1,4 @@
-"""Attention temperature: what multiplies a query, by the step or the length that its position has reached (Llama 4, Ministral 3, Qwen)."""
+"""Attention temperature: what multiplies a query, by the step or the length that its position has reached (Llama 4, Ministral 3, Qwen, Mistral Large 4)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -40,3 +40,17 @@ def log_scale(a: Exact, inputs: Inputs, *, original_length: int) -> Results:
         return a.spread("attention factor", logarithm(a, position + 1) / logarithm(a, original_length)).max(arb(1))
 
     return of_positions(inputs, grown)
+
+
+def learned_scale(a: Exact, inputs: Inputs) -> Results:
+    """Return ``s ln(p + 1) + b`` of every head; a model in a half format may store the logarithm in it."""
+    positions, slopes, biases = inputs["positions"], inputs["slopes"], inputs["biases"]
+    stored = cache(lambda position: a.step("table", logarithm(a, position + 1)))
+
+    def grown(*where: int) -> Ball:
+        *batch, head, token = where
+        rise = a.product(a.parameter(slopes.at(head)), stored(int(positions.at(*batch, token))))
+        return a.sum(rise, a.parameter(biases.at(head)))
+
+    *batch, tokens = positions.shape
+    return {"result": over((*batch, *slopes.shape, tokens), grown)}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 
@@ -75,4 +76,39 @@ GROWING = (
     grows("real-positions", "positions that aren't integers", [0.5], error="positions must be integers, got float64"),
 )
 
-CASES = (*STEPS, *GROWING)
+#: Slopes and biases of heads, drawn once: numbers of no released model.
+DRAWN: dict[str, Any] = {"slopes": [0.25, -0.125], "biases": [0.75, 1.5]}
+learned = named("learned_scale", **DRAWN)
+
+LEARNED = (
+    learned("first-positions", "the logarithm of 0 at position 0", positions=[0, 1, 2, 9]),
+    learned("untrained", "a scale of 0 where nothing is learned", positions=[0, 1, 1_023], slopes=[0.0, 0.0], biases=[1.0, 1.0]),
+    learned("slope-alone", "a bias of 1 whatever is learned", positions=[0, 1, 7, 8], biases=[0.0, 0.0]),
+    learned("bias-alone", "a slope of 0 taken for none that is learned", positions=[3, 1_023], slopes=[0.0, 0.5], biases=[0.25, -2.0]),
+    learned("one-head", "the head axis dropped", positions=[0, 3, 100], slopes=[0.5], biases=[0.25]),
+    learned("square", "heads and tokens swapped", positions=[0, 3, 8], slopes=[0.5, 0.25, -1.0], biases=[1.0, 0.5, 2.0]),
+    learned("exchanged", "slopes and biases exchanged", positions=[2, 54], slopes=[1.0, 0.5], biases=[0.5, 1.0]),
+    learned("reversed-heads", "one head's numbers for all, or heads in reverse", positions=[6], slopes=[1.0, 0.5, 0.25, 2.0],
+            biases=[0.0, 0.5, 1.0, 1.5]),
+    learned("falling", "negative slopes clamped, or a scale kept at 1 or above", positions=[0, 15, 4_095], slopes=[-0.25, -0.5],
+            biases=[1.0, 0.5]),
+    learned("below-zero", "a scale clamped at 0", positions=[1, 63], slopes=[-1.0, 0.25], biases=[0.5, -3.0]),
+    learned("unsorted", "positions replaced by their index, or sorted", positions=[9, 0, 9, 5]),
+    learned("single-token", "the token axis dropped", positions=[8_191]),
+    learned("batched-positions", "the first row's positions for every row", positions=[[0, 3], [7, 11]]),
+    learned("batch-equals-heads", "the axes of batch and head swapped", positions=[[0, 3, 5], [7, 11, 2]]),
+    learned("byte-boundary", "positions in bfloat16, exact to 256 only", positions=[255, 256, 257]),
+    learned("half-boundary", "positions in float16, exact to 2048 only", positions=[2_047, 2_048, 2_049]),
+    learned("page-boundary", "a table that ends at 4096", positions=[4_095, 4_096, 4_097]),
+    learned("large", "a scale that overflows, or is clamped", positions=[1, 1_023], slopes=[64.0, -48.0], biases=[-32.0, 16.0]),
+    learned("million", "positions that overflow or wrap", positions=[1_048_575, 1_048_576]),
+    learned("by-position", ladder.EXPOSES, positions=ladder.EVERY),
+    learned("common-width", "heads beyond the last full vector lane", positions=[5], slopes=[(1 + head % 32) / 64 for head in range(64)],
+            biases=[(1 + 5 * head % 64) / 32 for head in range(64)]),
+    *narrowed(learned, {"slopes": (2,), "biases": (2,)}, positions=[1, 99]),
+    learned("negative", "the logarithm of a number below 1", positions=[2, -1], error="positions must be at least 0, got -1"),
+    learned("uneven-heads", "numbers that broadcast by accident", positions=[0], biases=[1.0], error="axis 'head' is 1 in biases but 2 in slopes"),
+    learned("real-positions", "positions that aren't integers", positions=[0.5], error="positions must be integers, got float64"),
+)
+
+CASES = (*STEPS, *GROWING, *LEARNED)
