@@ -1,4 +1,4 @@
-"""Attention temperature: what multiplies a query, by the step or the length that its position has reached (Llama 4, Ministral 3, Qwen, Mistral Large 4)."""
+"""Attention temperature: what multiplies a query, by the step, the length or the logarithm that its position has reached."""
 
 from collections.abc import Callable
 from functools import cache

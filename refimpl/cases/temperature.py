@@ -107,7 +107,8 @@ LEARNED = (
             biases=[(1 + 5 * head % 64) / 32 for head in range(64)]),
     *narrowed(learned, {"slopes": (2,), "biases": (2,)}, positions=[1, 99]),
     learned("negative", "the logarithm of a number below 1", positions=[2, -1], error="positions must be at least 0, got -1"),
-    learned("uneven-heads", "numbers that broadcast by accident", positions=[0], biases=[1.0], error="axis 'head' is 1 in biases but 2 in slopes"),
+    learned("uneven-heads", "numbers that broadcast by accident", positions=[0], biases=[1.0],
+            error="axis 'head' is 1 in biases but 2 in slopes"),
     learned("real-positions", "positions that aren't integers", positions=[0.5], error="positions must be integers, got float64"),
 )
 

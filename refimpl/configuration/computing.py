@@ -12,6 +12,7 @@ from refimpl.configuration.temperatures import unscaled
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.parted import replaced
+from refimpl.spec import Operation
 
 
 class ConfigurationWarning(UserWarning):
@@ -62,9 +63,31 @@ def rotation_of_tokens(configuration: Mapping[str, Any], layer: int) -> Rotation
     return found
 
 
-def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[Array, ...], dict[str, Any]]:
+def learned(operation: Operation) -> tuple[str, ...]:
+    """Return the arrays of an operation that weights hold, and no configuration: all but positions and LongRoPE's lists."""
+    return tuple(name for name in operation.arrays if not name.endswith(("x", "positions", "_factors")))
+
+
+def held(operation: Operation | None, **given: Array | None) -> tuple[Array, ...]:
+    """Return those of the given arrays that an operation takes; raise where one lacks, or where another is given."""
+    names = () if operation is None else learned(operation)
+    for name, array in given.items():
+        if (array is None) == (name in names):
+            rule = "be given: the weights hold these numbers, and no key says them" if array is None else "be left out: none are learned"
+            message = f"{name} must {rule} in this layer, got {None if array is None else 'an array'}"
+            raise SpecificationError(message)
+    return tuple(array for array in given.values() if array is not None)
+
+
+def at_zero(found: Rotation, like: Array) -> Array | None:
+    """Return exponents that change no frequency of a rotation, nothing where it takes none."""
+    return row([0.0] * (len(found.channels) // 2), like=like) if learned(declared(str(found.operation))) else None
+
+
+def arguments(found: Rotation, length: int | None, like: Array, exponents: Array | None) -> tuple[tuple[Array, ...], dict[str, Any]]:
     """Return the arrays and the parameters that depend on the length."""
-    arrays = tuple(row(values, like=like) for values in found.factors or ())
+    lists = tuple(row(values, like=like) for values in found.factors or ())
+    arrays = lists + held(declared(str(found.operation)), exponents=exponents)
     if "length" not in declared(str(found.operation)).parameters:
         return arrays, {}
     if length is None:
@@ -73,17 +96,20 @@ def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[A
     return arrays, {"length": length}
 
 
-def frequencies(configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None, like: Array) -> Array:
+def frequencies(
+    configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None, exponents: Array | None = None, like: Array
+) -> Array:
     """Return the radians per position of every pair that turns in a layer; of a layer that doesn't turn, none."""
     found = rotation_of_tokens(configuration, layer)
     if found is None:
+        held(None, exponents=exponents)
         return row([], like=like)
-    return of(found, length, like)
+    return of(found, length, like, exponents)
 
 
-def of(found: Rotation, length: int | None, like: Array) -> Array:
+def of(found: Rotation, length: int | None, like: Array, exponents: Array | None = None) -> Array:
     """Return the frequencies of a rotation."""
-    arrays, extra = arguments(found, length, like)
+    arrays, extra = arguments(found, length, like, exponents)
     also = {} if arrays else {"like": like}
     return declared(str(found.operation)).function(*arrays, **found.parameters, **extra, **also)
 
@@ -113,23 +139,35 @@ def scale_of(found: Rotation) -> float | None:
     return float(declared(SOFTMAX).function(**found.softmax)) if found.softmax else None
 
 
-def scale(configuration: Mapping[str, Any], positions: Array, *, layer: int = 0) -> Array:
-    """Return what multiplies the query at every position in a layer, beside the rotation: 1 where nothing does."""
+def scale(
+    configuration: Mapping[str, Any], positions: Array, *, layer: int = 0, slopes: Array | None = None, biases: Array | None = None
+) -> Array:
+    """Return what multiplies the query at every position in a layer, beside the rotation: 1 where nothing does; by heads where learned."""
     reading, kind = understood(configuration, layer)
     found = kind.temperature or unscaled(each.temperature for each in reading.kinds)
-    return declared(found.operation).function(positions, **found.parameters)
+    operation = declared(found.operation)
+    return operation.function(positions, *held(operation, slopes=slopes, biases=biases), **found.parameters)
 
 
-def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:
+def rotate(
+    configuration: Mapping[str, Any],
+    x: Array,
+    positions: Array,
+    *,
+    layer: int = 0,
+    length: int | None = None,
+    exponents: Array | None = None,
+) -> Array:
     """Turn queries or keys as a layer does; channels that don't turn pass. Where positions have axes, these are tokens of text."""
     found = rotation_of_tokens(configuration, layer)
     if found is None:
+        held(None, exponents=exponents)
         return x
     if found.sections and not found.order:
         message = f"mrope_section must be left out for posenc to turn by it, got {list(found.sections)}: it has no operation for it yet"
         raise SpecificationError(message)
     verify_width(found, x)
-    angles, size = outer(positions, of(found, length, positions)), factor_of(found, length)
+    angles, size = outer(positions, of(found, length, positions, exponents)), factor_of(found, length)
     xp = array_namespace(positions)
     cos, sin = size * xp.cos(angles), size * xp.sin(angles)
     part = rotary.turned(taken(x, found.channels), cos, sin, layout=found.layout, direction=found.direction)

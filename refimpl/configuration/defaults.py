@@ -54,6 +54,9 @@ ROPES: Mapping[str, Mapping[str, Any]] = {
     "mellum": {**SLIDING, "full_attention": {"rope_type": "default", "rope_theta": 5e5}},
     "ministral3": {**OF_MISTRAL, "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16384},
     "mistral4": {**OF_MISTRAL, "rope_theta": 1e4, "factor": 128.0, "original_max_position_embeddings": 8192},
+    "mistral_large4": {
+        **YARN, "rope_theta": 1e4, "factor": 2048.0, "original_max_position_embeddings": 512, "attention_factor": 1.0,
+    },
 }  # fmt: skip
 
 

@@ -142,6 +142,8 @@ class Family:
     """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
     indexer: Indexer | None = None
     """The indexer that picks keys, where there is one."""
+    learned: bool = False
+    """Whether weights hold exponents of the frequencies, and by how much queries grow with the logarithm of their position."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -330,7 +332,7 @@ FAMILIES = {
     "minimax_text_01": Family(picks="attn_type_list"),
     "mistral4": LATENT,
     "mistral_large4": Family(
-        "interleaved_to_half", without_every=4, variant="lerope", indexer=Indexer("interleaved", shared=True),
+        "interleaved_to_half", without_every=4, learned=True, indexer=Indexer("interleaved", shared=True),
     ),
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),

@@ -186,7 +186,18 @@ def _scaled(
         return None
     operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
     settled = {**common, **(given or {})}
-    return Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
+    turned = Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
+    return _learned(turned, section, rope, notes) if own.learned and operation is not None else turned
+
+
+def _learned(found: Rotation, section: Section, rope: Section, notes: Notes) -> Rotation:
+    """Return a rotation whose frequencies learned exponents change, where posenc has that of its rule."""
+    scheme, attention = scalings.LEARNED.get(found.rope_type), found.attention
+    if scheme is None or scalings.declared(str(attention.operation)).function(**attention.parameters) != 1.0:
+        _unhad("lerope", section, rope, notes)
+        return replace(found, rope_type="lerope", operation=None)
+    notes.assume("exponents", None, "each frequency is multiplied by e to an exponent that the weights hold, as in this model type")
+    return replace(found, operation=f"{scheme}.frequencies")
 
 
 def _on_grid(

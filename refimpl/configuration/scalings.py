@@ -75,6 +75,8 @@ RULES = {
     "ntk": Rule("ntk_aware", {"factor": "factor"}, frozenset({"factor"}), fixed={"fastest": "slowed"}),
     "ntk-mixed": Rule("ntk_aware", {"factor": "factor", "mixed_b": "power"}, frozenset({"factor", "mixed_b"}), fixed={"fastest": "slowed"}),
 }
+#: Rules of types whose weights hold exponents of the frequencies, by what the rule is without these.
+LEARNED = {"yarn": "lerope"}
 #: Rules that are no rope types: other keys say them.
 UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
@@ -88,7 +90,7 @@ WITHOUT = {
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "yarn_log": "blends frequencies geometrically",
     "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
-    "lerope": "multiplies frequencies by numbers that the weights hold (LeRoPE), and queries by a learned logarithm of the position",
+    "lerope": "multiplies other frequencies than yarn's, or cosine and sine too, by numbers that the weights hold (LeRoPE)",
 }
 
 

@@ -9,7 +9,7 @@ from refimpl.configuration.findings import Notes, Temperature
 from refimpl.configuration.scalings import checked, declared, original_length
 from refimpl.configuration.sections import Section
 
-SCALE, LOG_SCALE = "temperature.scale", "temperature.log_scale"
+SCALE, LOG_SCALE, LEARNED_SCALE = "temperature.scale", "temperature.log_scale", "temperature.learned_scale"
 SWITCH, SLOPE, LOGARITHM = "attn_temperature_tuning", "llama_4_scaling_beta", "use_logn_attn"
 
 
@@ -17,6 +17,9 @@ def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, 
     """Return what multiplies the queries of layers that turn, or rest; none where nothing does, or a number breaks a rule."""
     if own.temperature:
         return _of_llama_4(section, notes) if rests and section.get(SWITCH) not in (False, 0) else None
+    if own.learned:
+        notes.assume("slopes", None, "queries grow with the logarithm of their position, by numbers that the weights hold for each head")
+        return Temperature(LEARNED_SCALE, {})
     slopes = [pair for pair in (rope.given((SLOPE,)) if rope else ()) if pair[1]]
     if rope is not None and slopes:
         return _made(SCALE, {"floor_scale": original_length(section, rope, Notes()), "attn_scale": slopes[0]}, {"shift": 0}, notes)

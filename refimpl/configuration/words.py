@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from refimpl.arrays import Array
-from refimpl.configuration.computing import factor_of, of, scale_of
+from refimpl.configuration.computing import at_zero, factor_of, learned, of, scale_of
 from refimpl.configuration.differences import applying
 from refimpl.configuration.findings import SOFTMAX, Decision, Finding, Kind, Reading, Rotation, Temperature, called, shared
 from refimpl.configuration.scalings import declared
@@ -132,8 +132,9 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
 
 
 def call(operation: str, parameters: Mapping[str, Any]) -> str:
-    """Write an operation with its parameters."""
-    return f"{operation}({', '.join(f'{name}={value}' for name, value in parameters.items())})"
+    """Write an operation with its parameters, behind the arrays that weights hold."""
+    given = [*learned(declared(operation)), *(f"{name}={value}" for name, value in parameters.items())]
+    return f"{operation}({', '.join(given)})"
 
 
 def lengths(rotation: Rotation, length: int | None) -> list[tuple[str, int | None]]:
@@ -150,11 +151,13 @@ def lengths(rotation: Rotation, length: int | None) -> list[tuple[str, int | Non
 def slowed(rotation: Rotation, length: int | None, like: Array) -> str:
     """Say by how much which pairs are slowed, off the numbers themselves."""
     try:
-        frequencies = [float(value) for value in of(rotation, length, like)]
+        frequencies = [float(value) for value in of(rotation, length, like, at_zero(rotation, like))]
     except SpecificationError as error:
         return f"can't be computed: {error}"
     plain = [rotation.parameters["base"] ** (-2 * pair / len(rotation.channels)) for pair in range(len(frequencies))]
-    return bands([first / second if second else math.inf for first, second in zip(plain, frequencies, strict=True)])
+    ratios = [first / second if second else math.inf for first, second in zip(plain, frequencies, strict=True)]
+    also = "; then each is multiplied by e to an exponent that the weights hold" if learned(declared(str(rotation.operation))) else ""
+    return f"{bands(ratios)}{also}"
 
 
 def bands(ratios: Sequence[float]) -> str:
@@ -214,7 +217,11 @@ def _finding(each: Finding) -> dict[str, Any]:
 def _kind(kind: Kind, length: int | None, like: Array) -> dict[str, Any]:
     decisions = [{"key": each.key, "says": each.says, "assumed": each.assumed} for each in kind.decisions]
     rotation = None if kind.rotation is None else _rotation(kind.rotation, length, like)
-    grows = kind.temperature and {"operation": kind.temperature.operation, "parameters": dict(kind.temperature.parameters)}
+    grows = kind.temperature and {
+        "operation": kind.temperature.operation,
+        "parameters": dict(kind.temperature.parameters),
+        "learned": [*learned(declared(kind.temperature.operation))],
+    }
     layers = None if kind.layers is None else [*kind.layers]
     return {"name": kind.name, "layers": layers, "rotation": rotation, "temperature": grows, "decisions": decisions}
 
@@ -229,10 +236,11 @@ def _rotation(rotation: Rotation, length: int | None, like: Array) -> Mapping[st
         "operation": rotation.operation,
         "parameters": dict(rotation.parameters),
         "sections": [*rotation.sections],
+        "learned": [*learned(declared(rotation.operation))] if rotation.operation else [],
     }
     try:
         computed = rotation.operation is not None
-        said["frequencies"] = [float(value) for value in of(rotation, length, like)] if computed else None
+        said["frequencies"] = [float(value) for value in of(rotation, length, like)] if computed and not said["learned"] else None
         said["attention_factor"] = factor_of(rotation, length) if computed else None
         said["softmax_scale"] = scale_of(rotation) if computed else None
     except SpecificationError:
