@@ -21,10 +21,11 @@ from conformance.calls.form import nonsense
 from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
+from refimpl.configuration.computing import learned
 from refimpl.configuration.families import is_known
 from refimpl.configuration.findings import ON_AXES, called
 from refimpl.configuration.readers import UNREAD_PART
-from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
+from refimpl.configuration.temperatures import LEARNED_SCALE, LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
 
 #: What turns to positions on several axes.
@@ -32,7 +33,7 @@ TURNS_ON_AXES = "config.rotate_on_axes"
 #: What says by how much queries are multiplied.
 SCALES = "config.scale"
 #: Functions that are judged as operations of other names.
-ELSEWHERE = {TURNS_ON_AXES: [ON_AXES], SCALES: [SCALE, LOG_SCALE]}
+ELSEWHERE = {TURNS_ON_AXES: [ON_AXES], SCALES: [SCALE, LOG_SCALE, LEARNED_SCALE]}
 #: What such functions offer, and the arrays that each is given.
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "config.rotate": ("x", "positions"),
@@ -48,7 +49,12 @@ KEYWORDS = {
     "configuration": "the whole mapping",
     "layer": "a layer of the kind that is judged, counted from 0",
     "length": "how long the sequence is, where the frequencies depend on it; else null",
+    "exponents": "what the weights hold of the frequencies of this layer, (pair), where exponents are learned; else null",
+    "slopes": "what multiplies the logarithm of a query's position in this layer, (head), where that is learned; else null",
+    "biases": "what multiplies a query at position 0 in this layer, (head), where that is learned; else null",
 }
+#: Those that every such function may take.
+ALWAYS = ("configuration", "layer")
 #: Which parameters it may declare: no key says them.
 DECLARED = ("layout", "direction")
 #: What a file may have, and an object in it: published ones have some hundred keys.
@@ -126,9 +132,10 @@ def judged_as(name: str) -> list[str]:
 
 
 def keywords(name: str) -> Mapping[str, str]:
-    """Return what such a function may take by keyword: the length only where something may depend on it."""
-    follows = any("length" in operations()[each].parameters for each in judged_as(name))
-    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if follows or keyword != "length"}
+    """Return what such a function may take by keyword: a length, or what weights hold, only where something may depend on it."""
+    alike = [operations()[each] for each in judged_as(name)]
+    known = {*ALWAYS, *(each for operation in alike for each in (*operation.parameters, *operation.arrays))}
+    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if keyword in known}
 
 
 def of_axes(axes: str) -> bool:
@@ -228,7 +235,7 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     _verify_declared(one, operation)
     declared = {name: value for name, value in one.restrictions.items() if name in operation.parameters}
     restrictions = {**rotation.settled(operation), **declared}
-    assumed = None if kind.rests else _assumed(reading, kind, declared)
+    assumed = None if kind.rests or learned(operation) else _assumed(reading, kind, declared)
     probe = None if assumed is None else _Probe(adapter, one, assumed, restrictions)
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1, probe=probe)
     first, *others = [function] if operation.arrays else function.by_layer
@@ -353,10 +360,12 @@ class _Configured:
         return attribute(self.function, "__code__")
 
     def __call__(self, *arrays: Any, **given: Any) -> Any:
-        """Give the configuration in place of parameters; factors that are drawn stand in it."""
+        """Give the configuration in place of parameters, and by keyword what weights hold; factors that are drawn stand in it."""
         if self._unjudged:
             raise Unsupported(self._unjudged)
-        configuration = self.configuration
+        configuration, names = self.configuration, learned(self.operation)
+        first = len(arrays) - len(names)
+        weights, arrays = dict(zip(names, arrays[first:], strict=True)), arrays[:first]
         if self.rotation.factors is not None and self.operation.arrays:
             configuration = deepcopy(configuration)
             _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
@@ -364,11 +373,11 @@ class _Configured:
         self.layers_asked[:] = [self.layer(*arrays)]
         if self.probe is not None and (reason := self.probe.refuted(self)):
             raise Unsupported(reason)
-        return self.answer(configuration, self.layers_asked[0], given.get("length"), *arrays)
+        return self.answer(configuration, self.layers_asked[0], given.get("length"), *arrays, **weights)
 
-    def answer(self, configuration: Mapping[str, Any], layer: int, length: int | None, *arrays: Any) -> Any:
+    def answer(self, configuration: Mapping[str, Any], layer: int, length: int | None, *arrays: Any, **weights: Any) -> Any:
         """Call the function with those of the keywords that it takes."""
-        known = {"configuration": configuration, "layer": layer, "length": length}
+        known = {**dict.fromkeys(KEYWORDS), "configuration": configuration, "layer": layer, "length": length, **weights}
         return self.function(*arrays, **{name: value for name, value in known.items() if self._takes(name)})
 
     @property
@@ -391,6 +400,8 @@ class _Configured:
             return next(finding.text for finding in self.kind.findings if finding.level == "missing")
         if not (self.kind.layers or self.alone):
             return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"
+        if untaken := [name for name in learned(self.operation) if not self._takes(name)]:
+            return f"the function must take {' and '.join(untaken)} by keyword in this layer, where these are learned"
         given = self.rotation.attention.given
         counts = given != (1.0, 1.0) and not self.operation.name.endswith(".frequencies")
         return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if counts else ""

@@ -65,7 +65,7 @@ def rotation_of_tokens(configuration: Mapping[str, Any], layer: int) -> Rotation
 
 def learned(operation: Operation) -> tuple[str, ...]:
     """Return the arrays of an operation that weights hold, and no configuration: all but positions and LongRoPE's lists."""
-    return tuple(name for name in operation.arrays if not name.endswith(("x", "positions", "_factors")))
+    return tuple(name for name in operation.arrays if name not in ("x", "positions") and not name.endswith("_factors"))
 
 
 def held(operation: Operation | None, **given: Array | None) -> tuple[Array, ...]:
