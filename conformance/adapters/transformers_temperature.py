@@ -1,4 +1,4 @@
-"""Attention temperature as transformers has it: Ministral 3's function, and what Llama 4's attention multiplies its queries by."""
+"""Attention temperature as transformers has it: Ministral 3's function, what Llama 4 multiplies queries by, Mistral Large 4's module."""
 
 import functools
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from transformers import AttentionInterface
 from transformers.models.llama4.configuration_llama4 import Llama4TextConfig
 from transformers.models.llama4.modeling_llama4 import Llama4TextAttention
 from transformers.models.ministral3.modeling_ministral3 import get_llama_4_attn_scale
+from transformers.models.mistral_large4.modeling_mistral_large4 import MistralLarge4TextSoftmaxScaling
 
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_rotary import batched
@@ -62,3 +63,15 @@ def by_attention(positions: torch.Tensor, *, floor_scale: int, attn_scale: float
     ones = torch.ones(1, len(positions), 1)
     with torch.no_grad():
         return _layer(floor_scale, attn_scale)(ones, (ones, ones), None, _Cached(int(positions[0])))[0][0, :, 0]
+
+
+@adapter.implements("temperature.learned_scale", label="mistral-large-4")
+def by_module(positions: torch.Tensor, slopes: torch.Tensor, biases: torch.Tensor) -> torch.Tensor:
+    """Return what the model's module makes of queries of ones, of one channel each."""
+    module = MistralLarge4TextSoftmaxScaling(len(slopes)).to(slopes.dtype)
+    module.load_state_dict({"scale": slopes, "bias": biases})
+    rows = batched(positions)
+    ones = torch.ones(len(rows), len(slopes), rows.shape[-1], 1, dtype=slopes.dtype)
+    with torch.no_grad():
+        scaled = module(ones, rows, head_dim_first=True)[..., 0]
+    return scaled.reshape(*positions.shape[:-1], *scaled.shape[1:])
