@@ -14,7 +14,7 @@ from test_configuration import BROKEN, LIKE
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
-from refimpl.schemes import axial_rope, llama3, longrope, mrope, ntk_aware, partial_rope, proportional_rope, rope, yarn
+from refimpl.schemes import axial_rope, lerope, llama3, longrope, mrope, ntk_aware, partial_rope, proportional_rope, rope, yarn
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -367,10 +367,22 @@ def test_windows_of_no_size_and_layers_that_are_not_there_are_errors(keys: dict[
     assert name in {finding.name for finding in config.read({**SAM_3, **keys}).findings}
 
 
+STRETCH = {"factor": 2_048.0, "original_length": 512}
+OF_512 = {
+    "rope_type": "yarn", "rope_theta": 1e4, "factor": 2048.0, "original_max_position_embeddings": 512, "beta_fast": 32.0, "beta_slow": 1.0,
+    "attention_factor": 1.0,
+}  # fmt: skip
+MISTRAL = {
+    "model_type": "mistral_large4_text", "num_hidden_layers": 8, "qk_rope_head_dim": 32, "qk_nope_head_dim": 32, "rope_parameters": OF_512,
+}  # fmt: skip
+YARN = {"model_type": "llama", "num_hidden_layers": 8, "hidden_size": 64, "num_attention_heads": 2}
+
+
 @pytest.mark.parametrize(
     ("model_type", "keys", "name", "says"),
     [
-        ("mistral_large4_text", {"qk_rope_head_dim": 32, "qk_nope_head_dim": 32}, "no-lerope", "numbers that the weights hold"),
+        ("mistral_large4_text", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}, "no-lerope", "other frequencies than yarn's"),
+        ("mistral_large4_text", {"rope_parameters": {**OF_512, "attention_factor": None}}, "no-lerope", "cosine and sine too"),
     ],
 )
 def test_a_rotation_by_no_formula_of_ours_is_a_named_variant_and_gives_no_numbers(
@@ -399,9 +411,41 @@ def test_three_axes_of_v_jepa_2_have_whole_pairs_of_a_third_each_and_what_is_lef
 
 
 def test_every_fourth_layer_of_mistral_large_4_rests() -> None:
-    whole = {"model_type": "mistral_large4_text", "num_hidden_layers": 8, "qk_rope_head_dim": 32, "qk_nope_head_dim": 32}
+    assert [(kind.rests, kind.layers) for kind in config.read(MISTRAL).kinds] == [(False, (0, 1, 2, 4, 5, 6)), (True, (3, 7))]
 
-    assert [(kind.rests, kind.layers) for kind in config.read(whole).kinds] == [(False, (0, 1, 2, 4, 5, 6)), (True, (3, 7))]
+
+def test_what_weights_hold_is_given_to_a_call() -> None:
+    exponents, x, positions = np.linspace(0.5, -0.5, 16), np.random.default_rng(0).normal(size=(1, 2, 2, 64)), np.array([3, 900])
+    plain, learned = (config.frequencies(MISTRAL, exponents=each, like=LIKE) for each in (0.0 * exponents, exponents))
+    np.testing.assert_allclose(learned, plain * np.exp(exponents))
+    np.testing.assert_allclose(config.frequencies({**YARN, "rope_parameters": OF_512}, like=LIKE), plain)
+    turned = lerope.rotate(x[..., 32:], positions, exponents, head_dim=32, **STRETCH, layout="interleaved_to_half")
+    np.testing.assert_allclose(config.rotate(MISTRAL, x, positions, exponents=exponents)[..., 32:], turned)
+    assert (config.rotate(MISTRAL, x, positions, layer=3) == x).all()
+    scale = config.scale(MISTRAL, positions, layer=3, slopes=np.array([0.5, -1.0]), biases=np.array([1.0, 2.0]))
+    np.testing.assert_allclose(scale, [1.0 + 0.5 * np.log([4, 901]), 2.0 - np.log([4, 901])])
+
+
+def test_what_weights_hold_is_neither_left_out_nor_left_over() -> None:
+    exponents = np.zeros(16)
+    with pytest.raises(SpecificationError, match="exponents must be given: the weights hold .* in this layer, got None"):
+        config.frequencies(MISTRAL, like=LIKE)
+    with pytest.raises(SpecificationError, match="biases must be given"):
+        config.scale(MISTRAL, np.array([1]), slopes=np.zeros(2))
+    with pytest.raises(SpecificationError, match="exponents must be left out: none are learned in this layer, got an array"):
+        config.frequencies(LLAMA, exponents=exponents, like=LIKE)
+    for layer in (3, 7):
+        with pytest.raises(SpecificationError, match="exponents must be left out"):
+            config.rotate(MISTRAL, np.zeros((1, 1, 1, 64)), np.array([1]), layer=layer, exponents=exponents)
+        with pytest.raises(SpecificationError, match="exponents must be left out"):
+            config.frequencies(MISTRAL, layer=layer, exponents=exponents, like=LIKE)
+    with pytest.raises(SpecificationError, match="slopes must be left out"):
+        config.scale(LLAMA, np.array([1]), slopes=np.zeros(2))
+
+
+def test_without_a_mapping_mistral_large_4_has_the_one_of_its_class() -> None:
+    whole = {name: value for name, value in MISTRAL.items() if name != "rope_parameters"}
+    assert [kind.rotation for kind in config.read(whole).kinds] == [kind.rotation for kind in config.read(MISTRAL).kinds]
 
 
 def test_values_that_turn_are_told() -> None:

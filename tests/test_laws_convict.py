@@ -251,6 +251,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("resonance_yarn.frequencies", "falls", lambda theta, _: theta[::-1]),
         ("temperature.scale", "sharpens", lambda scale, _: 1 / scale),
         ("temperature.log_scale", "untouched", grown),
+        ("temperature.learned_scale", "rises twice", lambda scale, _: scale**2),
         ("mrope.positions", "counts on", lambda places, _: 2 * places),
         ("mrope.positions", "follows", lambda places, _: places + (places > 0)),
         ("mrope.positions", "moved by text", lambda places, _: 2 * places),

@@ -1,13 +1,13 @@
 """Attention temperature a third time: the logarithm as an inverse hyperbolic tangent, the step by repeated subtraction, with 60 digits."""
 
 import pytest
-from second_route import golden, mp, rounded, whole
+from second_route import golden, mp, real, rounded, whole
 
 atanh, mpf = mp.atanh, mp.mpf
 POSITIONS = (0, 30, 31, 32, 62, 63, 64, 1_023, 131_071)
 
 
-def logarithm(number: int) -> mpf:
+def logarithm(number: mpf) -> mpf:
     """Return ``2 artanh((n - 1) / (n + 1))``, which is ``ln n``."""
     return 2 * atanh(mpf(number - 1) / (number + 1))
 
@@ -32,6 +32,14 @@ def test_the_scale_without_steps_is_a_quotient_of_logarithms() -> None:
     expected = [max(mpf(1), logarithm(position + 1) / logarithm(32)) for position in POSITIONS]
 
     assert golden("temperature.log_scale", {"positions": whole(*POSITIONS)}, original_length=32) == rounded(expected)
+
+
+def test_a_learned_scale_is_a_logarithm_of_a_power_of_the_count() -> None:
+    slopes, biases = (0.3, -0.0625), (1.1, -2.0)
+    expected = [logarithm(mpf(p + 1) ** mpf(slope)) + mpf(bias) for slope, bias in zip(slopes, biases, strict=True) for p in POSITIONS]
+
+    inputs = {"positions": whole(*POSITIONS), "slopes": real(*slopes), "biases": real(*biases)}
+    assert golden("temperature.learned_scale", inputs) == rounded(expected)
 
 
 def test_the_first_steps_of_llama_4_and_ministral_3_lie_one_position_apart() -> None:
