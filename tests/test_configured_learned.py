@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from test_configured import judged
 
-from conformance.calls.outcomes import Unsupported
+from conformance.calls.outcomes import Passed, Unsupported
 from conformance.calls.status import Status
 from conformance.cli import main
 
@@ -51,3 +51,52 @@ def rotate(x, positions, *, configuration, layer, exponents):
 def scale(positions, *, slopes, biases):
     return slopes[:, None] * np.log1p(positions * 1.0)[..., None, :] + biases[:, None]
 """
+TURNING, RESTING = "mine, every layer with rotation", "mine, every layer without rotation"
+
+
+def test_code_that_uses_what_it_is_given_conforms_in_layers_that_turn_and_that_rest(tmp_path: Path) -> None:
+    report = judged(tmp_path, CODE, MISTRAL)
+    assert report.status is Status.CONFORMS
+    assert {(each.implementation, each.operation) for each in report.evidence} == {
+        (TURNING, "lerope.frequencies"),
+        (TURNING, "lerope.rotate"),
+        (RESTING, "none.rotate"),
+        (TURNING, "temperature.learned_scale"),
+        (RESTING, "temperature.learned_scale"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "kinds", "mistake"),
+    [
+        ("np.exp(np.asarray", "np.exp2(np.asarray", {TURNING}, "exponents-of-two"),
+        ("np.exp(np.asarray(exponents", "np.exp(0 * np.asarray(exponents", {TURNING}, "exponents-ignored"),
+        ("slopes[:, None] * np.log1p(", "slopes[:, None] * (", {TURNING, RESTING}, "linear"),
+        ("+ biases[:, None]", "+ 1.0", {TURNING, RESTING}, "one-for-bias"),
+    ],
+)
+def test_code_that_uses_it_otherwise_is_convicted_and_named(tmp_path: Path, right: str, wrong: str, kinds: set[str], mistake: str) -> None:
+    report = judged(tmp_path, CODE.replace(right, wrong), MISTRAL)
+    assert report.status is Status.DIFFERS
+    assert {each.implementation for each in report.results if each.convicts} == kinds
+    assert {name.partition("/")[2] for told in report.diagnoses.values() for name in told.mutants[:1]} == {mistake}
+
+
+def test_code_that_has_weights_of_its_own_gets_no_verdict_where_they_count(tmp_path: Path) -> None:
+    report = judged(tmp_path, CODE.replace(", exponents):", "):").replace("exponents)", "np.zeros(8))"), MISTRAL)
+    told = {str(each.outcome) for each in report.results if isinstance(each.outcome, Unsupported) and each.operation == "lerope.rotate"}
+    assert any("the function must take exponents by keyword in this layer, where these are learned" in each for each in told)
+    passed = {each.operation for each in report.results if isinstance(each.outcome, Passed) and each.implementation == TURNING}
+    assert passed == {"temperature.learned_scale"}
+    assert report.status is not Status.CONFORMS
+
+
+@pytest.mark.parametrize(
+    ("function", "taken"),
+    [("config.rotate", {"length", "exponents"}), ("config.frequencies", {"length", "exponents"}), ("config.scale", {"slopes", "biases"}),
+     ("config.attention_factor", set()), ("config.rotate_on_axes", set())],
+)  # fmt: skip
+def test_a_function_is_shown_with_what_weights_hold(capsys: pytest.CaptureFixture[str], function: str, taken: set[str]) -> None:
+    assert main(["show", function]) == 0
+    shown = capsys.readouterr().out
+    assert {word for word in ("length", "exponents", "slopes", "biases") if f"  {word}: " in shown} == taken
