@@ -18,6 +18,7 @@ CHOSEN = {
     "ai21labs/Jamba": {"none.rotate"},
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
+    "mistralai/Mistral-Large-4-1T-A52B": {"lerope.frequencies", "lerope.rotate", "none.rotate"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
     "Qwen/Qwen3.5-9B": {"rope.frequencies", "rope.rotate", "mrope.rotate"},

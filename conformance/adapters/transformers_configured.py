@@ -101,29 +101,36 @@ class Layers:
         return self.resting[layer]
 
     def _ends_unturned(self, layer: int) -> bool:
-        """Whether attention ends so; of a model without a rotary module, every kind of it."""
+        """Whether attention ends so, or doesn't run alone and says it by a switch; of a model without a rotary module, every kind of it."""
         kinds = self._own("Attention")
         for kind in kinds[:1] if self.held else kinds:
+            made = None
             try:
-                self._attend(kind, layer)
+                made = self._alone(kind, layer)
+                self._attend(made)
             except Exception as error:
                 if self.held:
-                    return False
+                    return not getattr(made, "use_rope", True)
                 message = f"{self.modeling.__name__} has no rotary module, and its {kind.__name__} doesn't run alone: {error}"
                 raise Unsupported(message) from error
         return bool(kinds)
 
-    def _attend(self, kind: Any, layer: int) -> None:
-        """Run attention without numbers, as if every head had keys of its own; it raises where it turns."""
-        turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(TURNING)}
+    def _alone(self, kind: Any, layer: int) -> Any:
+        """Return attention without numbers, as if every head had keys of its own."""
         configuration = copy.copy(self.configuration)
         configuration.num_key_value_heads = configuration.num_attention_heads
+        with torch.device("meta"):
+            return kind(configuration, layer)
+
+    def _attend(self, attention: Any) -> None:
+        """Run attention without numbers; it raises where it turns."""
+        turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(TURNING)}
         with torch.device("meta"), mock.patch.dict(vars(self.modeling), turning):
-            states, places = torch.zeros(1, 1, configuration.hidden_size), torch.zeros(1, 1)
+            states, places = torch.zeros(1, 1, self.configuration.hidden_size), torch.zeros(1, 1)
             given = {"hidden_states": states, "position_embeddings": (states, states), "position_ids": places, "attention_mask": None}
-            asked = inspect.signature(kind.forward).parameters.values()
+            asked = inspect.signature(attention.forward).parameters.values()
             others = {each.name: states for each in asked if each.name.endswith("hidden_states")}
-            kind(configuration, layer)(**given, **{name: value for name, value in others.items() if name not in given})
+            attention(**given, **{name: value for name, value in others.items() if name not in given})
 
     def _complex(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         function, width = self.modeling.apply_rotary_emb, 2 * table.shape[-1]
@@ -254,7 +261,7 @@ def layers(configuration: Mapping[str, Any]) -> Layers:
 
 @adapter.implements("config.frequencies", dtypes=("float32",))
 def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
-    """Return the frequencies that the module holds, or goes over to for a length."""
+    """Return the frequencies that the module holds, or goes over to for a length; what exponents make of them stands in tables alone."""
     found = layers(configuration)
     if length is not None:
         found.tables(torch.zeros(1), torch.tensor([[length - 1]]), layer)
@@ -271,11 +278,21 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
 
 
 @adapter.implements("config.rotate", dtypes=("float32",))
-def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
+def rotate(
+    x: torch.Tensor,
+    positions: torch.Tensor,
+    *,
+    configuration: Mapping[str, Any],
+    layer: int,
+    length: int | None,
+    exponents: torch.Tensor | None,
+) -> torch.Tensor:
     """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
     found, rows = layers(configuration), batched(positions)
     if found.rests(layer):
         return x.clone()
+    if exponents is not None:
+        found.module.load_state_dict({"alpha": exponents})
     if length is None:
         return found.turn(x, found.tables(x, rows, layer))
     return found.turn(x, within(length, lambda whole: found.tables(x, whole, layer), positions))
