@@ -23,6 +23,8 @@ from refimpl.configuration.sections import language
 TURNING = ("apply_rotary", "apply_multimodal_rotary")
 #: What makes coordinates of the patches of a whole image, in models that turn by these.
 CENTRES = "get_patches_center_coordinates"
+#: A position at which no pair turns by half a turn, whose tables so have the frequencies.
+NEAR = 2.0**-14
 #: The method by which attention turns its own queries and keys.
 ITSELF = "apply_rotary_embeddings"
 #: The type whose module holds the frequencies of the height before those of the width, which take turns only in its tables.
@@ -73,6 +75,10 @@ class Layers:
         kind = self.kind(layer)
         found = self.module(x, rows, **({} if kind is None else {"layer_type": kind}))
         return tuple(found) if isinstance(found, tuple) else (found,)
+
+    def load(self, exponents: torch.Tensor) -> None:
+        """Give the module what a checkpoint holds of its frequencies."""
+        self.module.load_state_dict({"alpha": exponents})
 
     def turn(self, x: torch.Tensor, tables: tuple[torch.Tensor, ...]) -> torch.Tensor:
         """Turn queries as the model's attention does; where its function takes no wider head, attention hands it the part that turns."""
@@ -260,9 +266,15 @@ def layers(configuration: Mapping[str, Any]) -> Layers:
 
 
 @adapter.implements("config.frequencies", dtypes=("float32",))
-def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
-    """Return the frequencies that the module holds, or goes over to for a length; what exponents make of them stands in tables alone."""
+def frequencies(
+    *, configuration: Mapping[str, Any], layer: int, length: int | None, exponents: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return the frequencies that the module holds, or goes over to for a length; with exponents they stand in its tables alone."""
     found = layers(configuration)
+    if exponents is not None:
+        found.load(exponents)
+        cosine, sine = (table.double()[0, 0, : len(exponents)] for table in found.tables(torch.zeros(1), torch.tensor([[NEAR]]), layer))
+        return (torch.atan2(sine, cosine) / NEAR).float()
     if length is not None:
         found.tables(torch.zeros(1), torch.tensor([[length - 1]]), layer)
     held: torch.Tensor = torch.as_tensor(found.buffer(layer, "inv_freq"))
@@ -285,14 +297,14 @@ def rotate(
     configuration: Mapping[str, Any],
     layer: int,
     length: int | None,
-    exponents: torch.Tensor | None,
+    exponents: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
     found, rows = layers(configuration), batched(positions)
     if found.rests(layer):
         return x.clone()
     if exponents is not None:
-        found.module.load_state_dict({"alpha": exponents})
+        found.load(exponents)
     if length is None:
         return found.turn(x, found.tables(x, rows, layer))
     return found.turn(x, within(length, lambda whole: found.tables(x, whole, layer), positions))
