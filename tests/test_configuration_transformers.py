@@ -9,7 +9,7 @@ from test_configuration import LIKE
 
 from refimpl import configuration as config
 from refimpl.configuration import Kind
-from refimpl.configuration.computing import at_zero, factor_of, of
+from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.defaults import HEAD_DIM_OF, SIZES_OF
 from refimpl.configuration.differences import applying
 from refimpl.configuration.families import FAMILIES, WHOLE, family
@@ -76,8 +76,7 @@ def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]
         if kind.rotation is None or kind.rotation.operation is None or (found := theirs(module, kind)) is None:
             continue
         length = kind.rotation.parameters.get("original_length")  # as long as a module is made for
-        ours = of(kind.rotation, length, LIKE, at_zero(kind.rotation, LIKE))  # what is learned begins at 0 there
-        np.testing.assert_allclose(ours, found[0], rtol=FLOAT32)
+        np.testing.assert_allclose(of(kind.rotation, length, LIKE), found[0], rtol=FLOAT32)
         assert factor_of(kind.rotation, length) == pytest.approx(found[1], abs=1e-9)
         compared += 1
 

@@ -18,7 +18,6 @@ CHOSEN = {
     "ai21labs/Jamba": {"none.rotate"},
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
-    "mistralai/Mistral-Large-4-1T-A52B": {"lerope.frequencies", "lerope.rotate", "none.rotate"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
     "Qwen/Qwen3.5-9B": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
@@ -49,6 +48,16 @@ def test_transformers_conforms_to_the_configuration_of_sam_3(tmp_path: Path) -> 
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     assert report.status is Status.CONFORMS
     assert {each.operation for each in report.evidence} == {"axial_rope.rotate"}
+
+
+def test_transformers_conforms_to_the_configuration_of_its_class_of_mistral_large_4(tmp_path: Path) -> None:
+    """Exponents are loaded into its module, and the layers without rotation are found by their switch."""
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "mistral_large4_text", "num_hidden_layers": 8, "max_position_embeddings": 1_048_576}))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == {"lerope.frequencies", "lerope.rotate", "none.rotate"}
 
 
 def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_path: Path) -> None:

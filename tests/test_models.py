@@ -93,8 +93,8 @@ def test_a_model_holds_its_configuration_and_cases_of_each_kind_that_turns(model
         assert told.layers == kind.layers
         assert all(CASES[identity] in next(m for m in MODELS if slug(m.name) == stem).cases for identity, stem in told.cases.items())
         always = {"rotate"} if kind.rotation and kind.rotation.grid else {"frequencies", "rotate"}
-        assert always <= {*found} if turns(kind) else {*found} <= {"scale", "learned_scale"}
-        assert bool({"scale", "log_scale", "learned_scale"} & {*found}) == (kind.temperature is not None)
+        assert always <= {*found} if turns(kind) else {*found} <= {"scale"}
+        assert bool({"scale", "log_scale"} & {*found}) == (kind.temperature is not None)
 
 
 def kinds() -> list[Any]:
@@ -111,22 +111,17 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", config.ConfigurationWarning)
             if short(case) == "frequencies":
-                got = config.frequencies(model.configuration, layer=layer, length=length, **held(case), like=np.zeros(0))
+                got = config.frequencies(model.configuration, layer=layer, length=length, like=np.zeros(0))
             elif short(case) == "attention_factor":
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
             elif short(case) == "softmax_scale":
                 got = np.asarray(scale_of(config.chosen(config.read(model.configuration), layer).rotation))
-            elif short(case) in ("scale", "log_scale", "learned_scale"):
-                got = np.asarray(config.scale(model.configuration, case.inputs["positions"], layer=layer, **held(case)))
+            elif short(case) in ("scale", "log_scale"):
+                got = np.asarray(config.scale(model.configuration, case.inputs["positions"], layer=layer))
             else:
                 got = read_and_turned(model.configuration, told, case, layer)
         radius = case.allowed["float64"]["result"]
         assert (np.abs(got - values(case)) <= radius + np.spacing(np.abs(values(case)) + radius) / 2).all()
-
-
-def held(case: Vector) -> dict[str, np.ndarray]:
-    """Return what of a case's arrays weights hold."""
-    return {name: array for name, array in case.inputs.items() if name in ("exponents", "slopes", "biases")}
 
 
 def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.ndarray:
@@ -135,7 +130,7 @@ def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) 
     x = case.inputs["x"]
     head = np.full((*x.shape[:-1], told.head_dim), 0.375)
     head[..., first : last + 1] = x
-    by_length = partial(config.rotate, length=case.parameters.get("length"), **held(case))
+    by_length = partial(config.rotate, length=case.parameters.get("length"))
     rotate = config.rotate_on_axes if {"sections", "axes"} & {*case.parameters} else by_length
     got = np.asarray(rotate(configuration, head, case.inputs["positions"], layer=layer))
     passed = np.delete(got, range(first, last + 1), axis=-1)
@@ -156,10 +151,6 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
     elif short(case) == "log_scale":
         logarithms = [mp.log(position + 1, p["original_length"]) for position in case.inputs["positions"].tolist()]
         found = [float(max(mp.mpf(1), each)) for each in logarithms]
-    elif short(case) == "learned_scale":
-        logarithms = [mp.log(position + 1) for position in case.inputs["positions"].tolist()]
-        pairs = zip(case.inputs["slopes"].tolist(), case.inputs["biases"].tolist(), strict=True)
-        found = [float(slope * each + bias) for slope, bias in pairs for each in logarithms]
     elif short(case) == "frequencies":
         found = [float(theta) for theta in thetas_of(case, scheme)]
     elif scheme == "axial_rope":
@@ -176,12 +167,7 @@ def by_lists(*, head_dim: int, base: float, original_length: int, length: int, *
     return [1 / (step**pair * mp.mpf(factor)) for pair, factor in enumerate(factors)]
 
 
-def learned(*, exponents: Sequence[float], **parameters: Any) -> list[Any]:
-    """Return YaRN's frequencies with exponents added to their logarithms."""
-    return [mp.exp(mp.log(theta) + each) for theta, each in zip(FREQUENCIES["yarn"](**parameters), exponents, strict=True)]
-
-
-ROUTES: dict[str, Callable[..., Any]] = {**FREQUENCIES, "longrope": by_lists, "lerope": learned}
+ROUTES: dict[str, Callable[..., Any]] = {**FREQUENCIES, "longrope": by_lists}
 
 
 def thetas_of(case: Vector, scheme: str) -> list[Any]:

@@ -266,9 +266,7 @@ def layers(configuration: Mapping[str, Any]) -> Layers:
 
 
 @adapter.implements("config.frequencies", dtypes=("float32",))
-def frequencies(
-    *, configuration: Mapping[str, Any], layer: int, length: int | None, exponents: torch.Tensor | None = None
-) -> torch.Tensor:
+def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None, exponents: torch.Tensor | None = None) -> torch.Tensor:
     """Return the frequencies that the module holds, or goes over to for a length; with exponents they stand in its tables alone."""
     found = layers(configuration)
     if exponents is not None:

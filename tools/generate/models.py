@@ -12,7 +12,6 @@ import yaml
 from conformance.oracle import Answer
 from refimpl import configuration
 from refimpl.configuration import Kind, Rotation
-from refimpl.configuration.computing import learned
 from refimpl.configuration.findings import SOFTMAX, Temperature
 from refimpl.schemes import operations
 from refimpl.spec import Case, Operation
@@ -154,18 +153,12 @@ def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None)
 def _of_temperature(temperature: Temperature, called: str, whose: str, longest: int | None) -> Task:
     """Return the case of what multiplies queries: at both sides of the first steps, and at the last position."""
     operation, p = OPERATIONS[temperature.operation], temperature.parameters
-    ends = [each * p["floor_scale"] - p["shift"] for each in (1, 2)] if "floor_scale" in p else [p.get("original_length", 1)]
+    ends = [each * p["floor_scale"] - p["shift"] for each in (1, 2)] if "floor_scale" in p else [p["original_length"]]
     near = {0, *(end + apart for end in ends for apart in (-1, 0)), *([] if longest is None else [longest - 1])}
     positions = sorted(position for position in near if 0 <= position < (longest or position + 1))
     name = f"{operation.name.partition('.')[2]}/{called}"
-    exposes = f"steps, a slope or a length that are not those of {whose}{drawn(operation)}"
-    case = Case(name, exposes=exposes, sizes={"head": 2} if learned(operation) else {}, positions=positions, **p)
-    return task(f"{operation.name.partition('.')[0]}.{name}", operation, case)
-
-
-def drawn(operation: Operation) -> str:
-    """Say that numbers which weights hold are no released ones."""
-    return f" ({' and '.join(names)} are drawn: the weights hold others)" if (names := learned(operation)) else ""
+    exposes = f"steps, a slope or a length that are not those of {whose}"
+    return task(f"{operation.name.partition('.')[0]}.{name}", operation, Case(name, exposes=exposes, positions=positions, **p))
 
 
 def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:
@@ -181,7 +174,7 @@ def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, sc
     if operation is not None:
         arguments = rotation.settled(operation) | lists(rotation, operation)
         arguments |= {} if positions is None else {"positions": positions}
-        yield task(f"{scheme}.{name}", operation, Case(name, exposes=f"{exposes}{drawn(operation)}", sizes={"head": 1}, **arguments))
+        yield task(f"{scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
 
 
 def lists(rotation: Rotation, operation: Operation) -> dict[str, tuple[float, ...]]:
