@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from transformers.modeling_utils import local_torch_dtype
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from conformance.adapt.adapter import Unsupported
@@ -34,14 +35,14 @@ HEIGHT_FIRST = "ernie4_5_vl_moe_text"
 class Layers:
     """The rotary module of a model, if it has one, and what its attention does with it."""
 
-    def __init__(self, section: Mapping[str, Any]) -> None:
-        """Make the module as its model does."""
+    def __init__(self, section: Mapping[str, Any], dtype: torch.dtype) -> None:
+        """Make the module as its model does where it is loaded in a dtype."""
         whole = _made(section)
-        self.configuration = whole.get_text_config()
+        self.configuration, self.dtype = whole.get_text_config(), dtype
         self.modeling = _modeling(whole)
         rotary = self._own("RotaryEmbedding")
         named = [each for each in rotary if {"Text", "Thinker"} & set(_words(each.__name__))] if len(rotary) > 1 else rotary
-        self.held = initialised(named[0](config=self.configuration)) if named else None
+        self.held = loaded(named[0], self.configuration, dtype) if named else None
         self.resting: dict[int, bool] = {}
 
     def _own(self, ending: str) -> list[Any]:
@@ -125,13 +126,13 @@ class Layers:
         """Return attention without numbers, as if every head had keys of its own."""
         configuration = copy.copy(self.configuration)
         configuration.num_key_value_heads = configuration.num_attention_heads
-        with torch.device("meta"):
+        with torch.device("meta"), local_torch_dtype(self.dtype):
             return kind(configuration, layer)
 
     def _attend(self, attention: Any) -> None:
         """Run attention without numbers; it raises where it turns."""
         turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(TURNING)}
-        with torch.device("meta"), mock.patch.dict(vars(self.modeling), turning):
+        with torch.device("meta"), local_torch_dtype(self.dtype), mock.patch.dict(vars(self.modeling), turning):
             states, places = torch.zeros(1, 1, self.configuration.hidden_size), torch.zeros(1, 1)
             given = {"hidden_states": states, "position_embeddings": (states, states), "position_ids": places, "attention_mask": None}
             asked = inspect.signature(attention.forward).parameters.values()
@@ -151,13 +152,13 @@ class Layers:
 class Images:
     """The rotary module of an encoder of images, and the function that turns patches by it."""
 
-    def __init__(self, section: Mapping[str, Any]) -> None:
-        """Make the module as its model does."""
+    def __init__(self, section: Mapping[str, Any], dtype: torch.dtype) -> None:
+        """Make the module as its model does where it is loaded in a dtype."""
         whole = _made(section)
         self.modeling = _modeling(whole)
         every = [each for name, each in vars(self.modeling).items() if name.endswith(("RotaryEmbedding", "RopePositionEmbedding"))]
         kind = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))
-        self.module = initialised(kind(config=whole)).eval()
+        self.module = loaded(kind, whole, dtype).eval()
         self.sides = _sides(whole) if hasattr(self.modeling, CENTRES) else None
         if self.sides is None and len(inspect.signature(self.module.forward).parameters) < 2:
             message = f"{type(self.module).__name__} takes no positions, but has tables of a whole image"
@@ -195,17 +196,25 @@ class Images:
 class Encoder:
     """The attention of an encoder that turns its own queries and keys, by tables that it makes at every call."""
 
-    def __init__(self, section: Mapping[str, Any]) -> None:
-        """Make the attention as its model does."""
+    def __init__(self, section: Mapping[str, Any], dtype: torch.dtype) -> None:
+        """Make the attention as its model does where it is loaded in a dtype."""
         whole = _made(section)
         (kind,) = _turning_itself(whole)
-        self.attention = kind(whole, whole.hidden_size, whole.num_attention_heads)
+        with local_torch_dtype(dtype):
+            self.attention = kind(whole, whole.hidden_size, whole.num_attention_heads)
 
     def turn(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Turn the patches of a video."""
         places = positions if positions.ndim == 2 else positions[:, None]
         turned: torch.Tensor = getattr(self.attention, ITSELF)(x, places.unbind(-1))
         return turned
+
+
+def loaded(kind: Any, configuration: Any, dtype: torch.dtype) -> Any:
+    """Return a module as ``from_pretrained`` makes it: built where the dtype is the default one, and then filled where it isn't."""
+    with local_torch_dtype(dtype):
+        module = kind(config=configuration)
+    return initialised(module)
 
 
 def _sides(configuration: Any) -> torch.Tensor:
@@ -249,33 +258,35 @@ def _applied(function: Callable[..., Any], x: torch.Tensor, tables: tuple[torch.
 
 
 @functools.lru_cache(maxsize=8)
-def _layers(section: str) -> Layers:
-    return Layers(json.loads(section))
+def _layers(section: str, dtype: torch.dtype) -> Layers:
+    return Layers(json.loads(section), dtype)
 
 
 @functools.lru_cache(maxsize=8)
-def _images(section: str) -> Images | Encoder:
+def _images(section: str, dtype: torch.dtype) -> Images | Encoder:
     given = json.loads(section)
-    return Encoder(given) if _turning_itself(_made(given)) else Images(given)
+    return (Encoder if _turning_itself(_made(given)) else Images)(given, dtype)
 
 
-def layers(configuration: Mapping[str, Any]) -> Layers:
-    """Return the layers of a configuration's language model, made once as a model makes them."""
+def layers(configuration: Mapping[str, Any], dtype: torch.dtype = torch.float32) -> Layers:
+    """Return the layers of a configuration's language model, made once for each dtype that it is loaded in."""
     section = language(configuration, Notes())
-    return _layers(json.dumps({"model_type": configuration.get("model_type"), **section.values}))
+    return _layers(json.dumps({"model_type": configuration.get("model_type"), **section.values}), dtype)
 
 
 @adapter.implements("config.frequencies", dtypes=("float32",))
 def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None, exponents: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the frequencies that the module holds, or goes over to for a length; with exponents they stand in its tables alone."""
+    """Return the frequencies that the module holds once it has run, to a length where that counts, in float32, as it multiplies by them.
+
+    With exponents they stand in its tables alone.
+    """
     found = layers(configuration)
     if exponents is not None:
         found.load(exponents)
         cosine, sine = (table.double()[0, 0, : len(exponents)] for table in found.tables(torch.zeros(1), torch.tensor([[NEAR]]), layer))
         return (torch.atan2(sine, cosine) / NEAR).float()
-    if length is not None:
-        found.tables(torch.zeros(1), torch.tensor([[length - 1]]), layer)
-    held: torch.Tensor = torch.as_tensor(found.buffer(layer, "inv_freq"))
+    found.tables(torch.zeros(1), torch.tensor([[(length or 1) - 1]]), layer)
+    held = torch.as_tensor(found.buffer(layer, "inv_freq"), dtype=torch.float32)
     if found.configuration.model_type == HEIGHT_FIRST:
         return found.module.recomposition_frequencies(held.expand(3, -1))[::2]
     return held.clone()
@@ -287,7 +298,7 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
     return float(layers(configuration).buffer(layer, "attention_scaling"))
 
 
-@adapter.implements("config.rotate", dtypes=("float32",))
+@adapter.implements("config.rotate")
 def rotate(
     x: torch.Tensor,
     positions: torch.Tensor,
@@ -298,7 +309,7 @@ def rotate(
     exponents: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
-    found, rows = layers(configuration), batched(positions)
+    found, rows = layers(configuration, x.dtype), batched(positions)
     if found.rests(layer):
         return x.clone()
     if exponents is not None:
@@ -308,10 +319,10 @@ def rotate(
     return found.turn(x, within(length, lambda whole: found.tables(x, whole, layer), positions))
 
 
-@adapter.implements("config.rotate_on_axes", dtypes=("float32",))
+@adapter.implements("config.rotate_on_axes")
 def rotate_on_axes(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int) -> torch.Tensor:
     """Turn ``x`` by the module's tables for positions on several axes, which it takes with the axis first, or in an image, on two."""
     if family(str(configuration.get("model_type"))).grid is not None:
-        return _images(json.dumps(configuration)).turn(x, positions)
-    found = layers(configuration)
+        return _images(json.dumps(configuration), x.dtype).turn(x, positions)
+    found = layers(configuration, x.dtype)
     return found.turn(x, found.tables(x, positions.expand(x.shape[0], *positions.shape[-2:]).permute(2, 0, 1), layer))

@@ -1,0 +1,110 @@
+"""Functions that read a configuration are judged in half precision: cast, under autocast, and as they are loaded."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import run
+from conformance.calls.outcomes import Failed, Passed, Report
+from conformance.calls.status import Status
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+CONFIGURATION: dict[str, Any] = {
+    "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+    "rope_theta": 500000.0,
+}  # fmt: skip
+#: A model whose rotary module keeps what is multiplied by positions, and attention that turns queries by it.
+MODEL = """
+import functools
+import json
+import torch
+from posenc import Adapter
+
+adapter = Adapter("mine", framework="torch", dtypes=("float32", "bfloat16", "float16"))
+
+
+class Rotary(torch.nn.Module):
+    def __init__(self, configuration):
+        super().__init__()
+        width = configuration["hidden_size"] // configuration["num_attention_heads"]
+        self.of = width, configuration["rope_theta"]
+        self.register_buffer("held", self.ladder(), persistent=False)
+
+    def ladder(self):
+        width, base = self.of
+        return 1.0 / base ** (torch.arange(0, width, 2, dtype=torch.float32) / width)
+
+    def forward(self, x, positions):
+        angles = positions[..., None].float() * FREQUENCIES
+        angles = angles[None] if angles.ndim == 2 else angles
+        cos, sin = (torch.cat((table, table), -1)[:, None] for table in (angles.cos(), angles.sin()))
+        one, other = x.chunk(2, -1)
+        return (x * cos + torch.cat((-other, one), -1) * sin).to(x.dtype)
+
+
+@functools.lru_cache
+def module(written):
+    return Rotary(json.loads(written))
+
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    return module(json.dumps(configuration))(x, positions)
+"""
+HELD, COMPUTED = "self.held.float()", "self.ladder()"
+
+
+def judged(folder: Path, code: str, under: str | None, configuration: dict[str, Any] | None = None) -> Report:
+    (folder / "config.json").write_text(json.dumps(configuration or CONFIGURATION), encoding="utf-8")
+    (folder / "mine.py").write_text(code, encoding="utf-8")
+    return run.check(f"config:{folder / 'config.json'}:{folder / 'mine.py'}", level="smoke", seed=0, under=under)
+
+
+def passed(report: Report) -> set[str]:
+    return {result.dtype for result in report.results if isinstance(result.outcome, Passed)}
+
+
+def failed(report: Report) -> set[str]:
+    return {result.dtype for result in report.results if isinstance(result.outcome, Failed)}
+
+
+def test_frequencies_in_a_buffer_conform_in_every_dtype_where_nothing_casts_them(tmp_path: Path) -> None:
+    report = judged(tmp_path, MODEL.replace("FREQUENCIES", HELD), None)
+
+    assert report.status is Status.CONFORMS
+    assert passed(report) == {"float32", "bfloat16", "float16"}
+
+
+def test_frequencies_in_a_buffer_are_convicted_by_a_cast_and_named(tmp_path: Path) -> None:
+    report = judged(tmp_path, MODEL.replace("FREQUENCIES", HELD), "cast")
+
+    assert report.status is Status.DIFFERS
+    assert failed(report) == {"bfloat16", "float16"}
+    assert {each.name for each in report.diagnoses.values()} == {"rope.rotate/bfloat16-frequencies"}
+
+
+def test_frequencies_that_are_computed_at_every_call_conform_under_a_cast(tmp_path: Path) -> None:
+    report = judged(tmp_path, MODEL.replace("FREQUENCIES", COMPUTED), "cast")
+
+    assert report.status is Status.CONFORMS
+    assert passed(report) == {"bfloat16", "float16"}
+
+
+@pytest.mark.parametrize("model_type", ["llama", "somebodys"])
+def test_angles_by_a_matrix_product_are_convicted_under_autocast(tmp_path: Path, model_type: str) -> None:
+    code = MODEL.replace("positions[..., None].float() * FREQUENCIES", "positions[..., None].float() @ self.ladder()[None]")
+    report = judged(tmp_path, code, "autocast", {**CONFIGURATION, "model_type": model_type})
+
+    assert report.status is Status.DIFFERS
+    assert {each.name for each in report.diagnoses.values()} == {"rope.rotate/bfloat16-angles"}
+
+
+def test_a_function_without_half_precision_is_counted_with_its_reason(tmp_path: Path) -> None:
+    code = MODEL.replace("FREQUENCIES", HELD).replace('("float32", "bfloat16", "float16")', '("float32",)')
+    report = judged(tmp_path, code, "cast")
+
+    assert report.status is Status.NOT_JUDGED
+    assert {str(result.outcome) for result in report.results if "half precision" in str(result.outcome)}
