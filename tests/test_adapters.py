@@ -81,6 +81,12 @@ class Difference(NamedTuple):
     target: str
     label: str
     name: str
+    under: str | None
+
+    @property
+    def dtype(self) -> str:
+        """What it is called in: under what lowers arithmetic that is half precision."""
+        return "float32" if self.under is None else "bfloat16"
 
     @property
     def convention(self) -> bool:
@@ -89,20 +95,22 @@ class Difference(NamedTuple):
 
 
 FINDINGS = Path(__file__).parents[1] / "docs" / "findings.md"
-ROW = re.compile(r"^\| `(\w+)` \| `([\w.-]+)` \| `(\S+)` \|", re.MULTILINE)
-DIFFERENCES = [Difference(*row) for row in ROW.findall(FINDINGS.read_text(encoding="utf-8"))]
+ROW = re.compile(r"^\| `(\w+)(?: --under (\w+))?` \| `([\w.-]+)` \| `(\S+)` \|", re.MULTILINE)
+DIFFERENCES = [
+    Difference(target, label, name, under or None) for target, under, label, name in ROW.findall(FINDINGS.read_text(encoding="utf-8"))
+]
 
 
-Start = Callable[[str], Session]
+Start = Callable[..., Session]
 
 
 @pytest.fixture(scope="module")
 def start() -> Iterator[Start]:
     """Start each target once, or skip where its library is absent."""
-    running: dict[str, Session] = {}
+    running: dict[tuple[str, str | None], Session] = {}
 
-    def started(target: str) -> Session:
-        session = running.setdefault(target, Session(target))
+    def started(target: str, under: str | None = None) -> Session:
+        session = running.setdefault((target, under), Session(target, under=under))
         try:
             assert session.implementations
         except LibraryMissing as missing:
@@ -146,7 +154,7 @@ def test_every_adapter_reports_the_version_of_its_library(session: Session) -> N
 def deviates(session: Session, implementation: Descriptor) -> bool:
     """Return whether a row says that an implementation is wrong in this scheme; what is wrong in one operation may be so in another."""
     scheme = implementation.operation.partition(".")[0]
-    wrong = {(row.target, row.label, row.name.partition(".")[0]) for row in DIFFERENCES if not row.convention}
+    wrong = {(row.target, row.label, row.name.partition(".")[0]) for row in DIFFERENCES if not (row.convention or row.under)}
     return (session.target, implementation.label, scheme) in wrong
 
 
@@ -164,24 +172,24 @@ def test_what_no_row_calls_wrong_meets_the_vectors(session: Session) -> None:
     assert right >= 20
 
 
-def observed(session: Session, implementation: Descriptor, forced: Mapping[str, object]) -> Iterator[Observation]:
-    """Yield what comes back for every vector in float32 if some parameters aren't those that it asks for."""
-    subject = session.subject(implementation, "float32", implementation.profile["float32"])
+def observed(session: Session, implementation: Descriptor, forced: Mapping[str, object], dtype: str) -> Iterator[Observation]:
+    """Yield what comes back for every vector in a dtype if some parameters aren't those that it asks for."""
+    subject = session.subject(implementation, dtype, implementation.profile[dtype])
     for vector in VECTORS:
-        if vector.operation == implementation.operation and exact_in(vector, "float32"):
+        if vector.operation == implementation.operation and exact_in(vector, dtype):
             try:
                 reply = subject.call(list(vector.inputs.values()), {**vector.parameters, **forced})
             except CallRefusedError:
                 continue
-            yield Observation(vector, dict(reply.values), "float32", implementation.takes.masked)
+            yield Observation(vector, dict(reply.values), dtype, implementation.takes.masked)
 
 
 @pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: f"{row.target}-{row.label}-{row.name}")
 def test_what_differs_is_named(start: Start, row: Difference) -> None:
-    session, mutant = start(row.target), MUTANTS[row.name]
+    session, mutant = start(row.target, row.under), MUTANTS[row.name]
     implementation = only(session, mutant.operation, row.label)
 
-    told = diagnose(mutant.operation, list(observed(session, implementation, mutant.forces)), implementation.profile["float32"])
+    told = diagnose(mutant.operation, list(observed(session, implementation, mutant.forces, row.dtype)), implementation.profile[row.dtype])
 
     assert told is not None
     assert row.name in told.mutants

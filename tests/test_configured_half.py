@@ -1,6 +1,7 @@
 """Functions that read a configuration are judged in half precision: cast, under autocast, and as they are loaded."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from conformance import run
 from conformance.calls.outcomes import Failed, Passed, Report
 from conformance.calls.status import Status
+from tools.generate.models import published
+from tools.released import RELEASED
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -71,6 +74,11 @@ def failed(report: Report) -> set[str]:
     return {result.dtype for result in report.results if isinstance(result.outcome, Failed)}
 
 
+def named(report: Report) -> dict[str, str]:
+    """Return the names that were found, by the dtype."""
+    return {told.rpartition(":")[2]: each.name for told, each in report.diagnoses.items()}
+
+
 def test_frequencies_in_a_buffer_conform_in_every_dtype_where_nothing_casts_them(tmp_path: Path) -> None:
     report = judged(tmp_path, MODEL.replace("FREQUENCIES", HELD), None)
 
@@ -83,7 +91,7 @@ def test_frequencies_in_a_buffer_are_convicted_by_a_cast_and_named(tmp_path: Pat
 
     assert report.status is Status.DIFFERS
     assert failed(report) == {"bfloat16", "float16"}
-    assert {each.name for each in report.diagnoses.values()} == {"rope.rotate/bfloat16-frequencies"}
+    assert named(report) == {"bfloat16": "rope.rotate/bfloat16-frequencies", "float16": "rope.rotate/float16-frequencies"}
 
 
 def test_frequencies_that_are_computed_at_every_call_conform_under_a_cast(tmp_path: Path) -> None:
@@ -99,7 +107,7 @@ def test_angles_by_a_matrix_product_are_convicted_under_autocast(tmp_path: Path,
     report = judged(tmp_path, code, "autocast", {**CONFIGURATION, "model_type": model_type})
 
     assert report.status is Status.DIFFERS
-    assert {each.name for each in report.diagnoses.values()} == {"rope.rotate/bfloat16-angles"}
+    assert named(report) == {each: f"rope.rotate/{each}-positions-frequencies-angles" for each in ("bfloat16", "float16")}
 
 
 def test_a_function_without_half_precision_is_counted_with_its_reason(tmp_path: Path) -> None:
@@ -108,3 +116,59 @@ def test_a_function_without_half_precision_is_counted_with_its_reason(tmp_path: 
 
     assert report.status is Status.NOT_JUDGED
     assert {str(result.outcome) for result in report.results if "half precision" in str(result.outcome)}
+
+
+#: Released models: layers that rest beside those that turn by complex tables, YaRN in two kinds of layers, three axes, an encoder of images;
+#: with the golden cases that a rounding of frequencies must fail, as far as they go beyond the first positions.
+RELEASED_CASES = {
+    "meta-llama/Llama-4-Scout-17B-16E": ["llama3.rotate/meta-llama-llama-4-scout-17b-16e-last"],
+    "openai/gpt-oss-120b": ["yarn.rotate/openai-gpt-oss-20b-sliding-attention-last"],
+    "Qwen/Qwen2.5-VL-7B-Instruct": ["mrope.rotate/qwen-qwen2-5-vl-7b-instruct-image"],
+    "Qwen/Qwen2-VL-7B-Instruct (vision)": ["axial_rope.rotate/qwen-qwen2-vl-7b-instruct-vision"],
+}
+ENTRIES = {entry["id"]: entry for entry in RELEASED}
+
+
+def of_transformers(folder: Path, model: str, under: str | None, cases: Sequence[str]) -> Report:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = folder / "config.json"
+    path.write_text(json.dumps(published(ENTRIES[model])), encoding="utf-8")
+    return run.check(f"config:{path}:transformers", level="smoke", seed=0, under=under, cases=cases)
+
+
+@pytest.mark.parametrize("model", RELEASED_CASES)
+def test_a_cast_model_of_transformers_is_convicted_of_frequencies_in_half_precision(tmp_path: Path, model: str) -> None:
+    """docs/findings.md has it reproduced by hand."""
+    (case,) = RELEASED_CASES[model]
+    report = of_transformers(tmp_path, model, "cast", [case])
+
+    assert failed(report) == {"bfloat16", "float16"}
+    assert {each.partition("/")[2] for each in named(report).values()} <= {"bfloat16-frequencies", "float16-frequencies"}
+    assert named(report)["bfloat16"] == f"{case.partition('/')[0]}/bfloat16-frequencies"
+
+
+@pytest.mark.parametrize("model", RELEASED_CASES)
+@pytest.mark.parametrize("under", ["autocast", None])
+def test_a_model_of_transformers_that_is_loaded_in_half_precision_conforms(tmp_path: Path, model: str, under: str | None) -> None:
+    report = of_transformers(tmp_path, model, under, RELEASED_CASES[model])
+
+    assert not failed(report)
+    assert passed(report) >= {"bfloat16", "float16"}
+
+
+def test_layers_of_transformers_that_rest_do_so_under_a_cast_and_what_turns_holds_rounded_frequencies(tmp_path: Path) -> None:
+    model = "meta-llama/Llama-4-Scout-17B-16E"
+    cases = ["none.rotate/common-width", "llama3.frequencies/meta-llama-llama-3-1-8b-instruct"]
+    report = of_transformers(tmp_path, model, "cast", cases)
+
+    found = {(result.operation, type(result.outcome)) for result in report.results if isinstance(result.outcome, Passed | Failed)}
+    assert found == {("none.rotate", Passed), ("llama3.frequencies", Failed)}
+    assert named(report) == {"float32": "llama3.frequencies/bfloat16-frequencies"}
+
+
+def test_v_jepa_2_is_right_in_float32_alone_since_its_frequencies_have_the_dtype_of_x(tmp_path: Path) -> None:
+    report = of_transformers(tmp_path, "facebook/vjepa2-vitl-fpc64-256", None, ["axial_rope.rotate/facebook-vjepa2-vitl-fpc64-256"])
+
+    assert passed(report) == {"float32"}
+    assert failed(report) == {"bfloat16", "float16"}
+    assert set(named(report).values()) <= {"axial_rope.rotate/bfloat16-throughout", "axial_rope.rotate/float16-throughout"}

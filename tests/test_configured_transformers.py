@@ -11,7 +11,7 @@ from tools.generate.models import published
 from tools.released import RELEASED
 
 #: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a
-#: head, a section for the language model, attention without a rotary module, encoders of images, one of which turns itself.
+#: head, a section for the language model, attention without a rotary module, encoders of images.
 CHOSEN = {
     "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
     "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},
@@ -26,7 +26,6 @@ CHOSEN = {
     "google/gemma-4-E4B (vision)": {"axial_rope.rotate"},
     "moonshotai/Kimi-K2.6 (vision)": {"axial_rope.rotate"},
     "facebook/dinov3-vits16": {"axial_rope.rotate"},
-    "facebook/vjepa2-vitl-fpc64-256": {"axial_rope.rotate"},
 }
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance.mutants.building import Mistake, moving
 from conformance.mutants.rotary import Rotary, cut, spectrum
+from conformance.mutants.rounding import rounded, to
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.parted import Part
@@ -85,6 +86,30 @@ def in_reverse(rise: Callable[..., Array]) -> Callable[..., Array]:
 def goes_on(head_dim: int, base: float, whole: int) -> Array:
     """Return the frequencies of a part as if only every second of the whole head's were its own."""
     return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
+
+
+def half_ladder(dtype: str) -> Callable[[int, float], Array]:
+    """Return the frequencies whose base, exponents, powers and reciprocals are each rounded to a half format."""
+
+    def ladder(head_dim: int, base: float) -> Array:
+        exponents = rounded(np.arange(head_dim // 2) / (head_dim / 2), dtype)
+        return rounded(1 / rounded(float(rounded(np.float64(base), dtype)) ** exponents, dtype), dtype)
+
+    return ladder
+
+
+def half_throughout(dtype: str) -> tuple[Mistake, Rotary]:
+    """Return what goes wrong where everything has the dtype of ``x``, from the exponents on."""
+    mistake = Mistake(
+        f"{dtype}-throughout",
+        does=f"computes everything in {dtype}: exponents, frequencies, angles and tables",
+        should="keep positions, frequencies, angles and tables in float32 or wider; round the result only",
+        fix="make the exponents in float32, not in the dtype of x (arange(..., dtype=x.dtype)), and cast last",
+        origin="in the style of V-JEPA 2, whose frequencies have the dtype of x",
+        kind="precision",
+    )
+    every = to(dtype)
+    return mistake.made_by(Rotary(spectrum=half_ladder(dtype), position=every, angle=every, table=every))
 
 
 def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
@@ -305,6 +330,8 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         fix="reverse the widths, or the axes of the positions, not one of both",
         origin="in the style of libraries that count axes from the last",
     ).made_by(Rotary(parts=other_axes(lambda axes: axes[::-1]))),
+    half_throughout("bfloat16"),
+    half_throughout("float16"),
 )
 SPLIT_AS_ONE = Mistake(
     "halves-split-as-one",
