@@ -1,15 +1,18 @@
 """Functions that read a configuration are judged in half precision: cast, under autocast, and as they are loaded."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance import run
-from conformance.calls.outcomes import Failed, Passed, Report
+from conformance.calls.outcomes import Failed, Outcome, Passed, Report
 from conformance.calls.status import Status
+from conformance.diagnosis.diagnose import Observation, diagnose
+from conformance.isolate.session import Session
+from conformance.judge.judge import compare
+from conformance.spec.vectors import load, of_models
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -118,57 +121,62 @@ def test_a_function_without_half_precision_is_counted_with_its_reason(tmp_path: 
     assert {str(result.outcome) for result in report.results if "half precision" in str(result.outcome)}
 
 
-#: Released models: layers that rest beside those that turn by complex tables, YaRN in two kinds of layers, three axes, an encoder of images;
-#: with the golden cases that a rounding of frequencies must fail, as far as they go beyond the first positions.
-RELEASED_CASES = {
-    "meta-llama/Llama-4-Scout-17B-16E": ["llama3.rotate/meta-llama-llama-4-scout-17b-16e-last"],
-    "openai/gpt-oss-120b": ["yarn.rotate/openai-gpt-oss-20b-sliding-attention-last"],
-    "Qwen/Qwen2.5-VL-7B-Instruct": ["mrope.rotate/qwen-qwen2-5-vl-7b-instruct-image"],
-    "Qwen/Qwen2-VL-7B-Instruct (vision)": ["axial_rope.rotate/qwen-qwen2-vl-7b-instruct-vision"],
-}
+#: Golden cases of released models: layers that rest beside those that turn by complex tables, YaRN in two kinds of layers, three axes,
+#: an encoder of images, and frequencies; a rounding of frequencies must fail each but the one of layers that rest.
+RESTING = ("meta-llama/Llama-4-Scout-17B-16E", "none.rotate/common-width")
+TURNING = (
+    ("meta-llama/Llama-4-Scout-17B-16E", "llama3.rotate/meta-llama-llama-4-scout-17b-16e-last"),
+    ("openai/gpt-oss-120b", "yarn.rotate/openai-gpt-oss-20b-sliding-attention-last"),
+    ("Qwen/Qwen2.5-VL-7B-Instruct", "mrope.rotate/qwen-qwen2-5-vl-7b-instruct-image"),
+    ("Qwen/Qwen2-VL-7B-Instruct (vision)", "axial_rope.rotate/qwen-qwen2-vl-7b-instruct-vision"),
+)
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 
 
-def of_transformers(folder: Path, model: str, under: str | None, cases: Sequence[str]) -> Report:
+def of_transformers(folder: Path, model: str, case: str, under: str | None, dtype: str) -> tuple[Outcome, set[str]]:
+    """Return what comes of a golden case, and what its values are named."""
     pytest.importorskip("transformers", minversion="5.23.0")
-    path = folder / "config.json"
+    path, operation = folder / "config.json", case.partition("/")[0]
     path.write_text(json.dumps(published(ENTRIES[model])), encoding="utf-8")
-    return run.check(f"config:{path}:transformers", level="smoke", seed=0, under=under, cases=cases)
+    vector = next(each for each in [*load([operation]), *of_models([operation])] if each.id == case)
+    with Session(f"config:{path}:transformers", under=under) as session:
+        implementation = next(each for each in session.implementations if each.operation == operation)
+        profile = implementation.profile[dtype]
+        reply = session.subject(implementation, dtype, profile).call(list(vector.inputs.values()), vector.parameters)
+    found = diagnose(operation, [Observation(vector, dict(reply.values), dtype, masked=False)], profile)
+    return compare(vector, reply, dtype, profile).outcome, {*found.mutants} if found else set()
 
 
-@pytest.mark.parametrize("model", RELEASED_CASES)
-def test_a_cast_model_of_transformers_is_convicted_of_frequencies_in_half_precision(tmp_path: Path, model: str) -> None:
+@pytest.mark.parametrize(("model", "case"), TURNING)
+def test_a_cast_model_of_transformers_is_convicted_of_frequencies_in_half_precision(tmp_path: Path, model: str, case: str) -> None:
     """docs/findings.md has it reproduced by hand."""
-    (case,) = RELEASED_CASES[model]
-    report = of_transformers(tmp_path, model, "cast", [case])
+    outcome, named = of_transformers(tmp_path, model, case, "cast", "bfloat16")
 
-    assert failed(report) == {"bfloat16", "float16"}
-    assert {each.partition("/")[2] for each in named(report).values()} <= {"bfloat16-frequencies", "float16-frequencies"}
-    assert named(report)["bfloat16"] == f"{case.partition('/')[0]}/bfloat16-frequencies"
+    assert isinstance(outcome, Failed)
+    assert f"{case.partition('/')[0]}/bfloat16-frequencies" in named
 
 
-@pytest.mark.parametrize("model", RELEASED_CASES)
-@pytest.mark.parametrize("under", ["autocast", None])
-def test_a_model_of_transformers_that_is_loaded_in_half_precision_conforms(tmp_path: Path, model: str, under: str | None) -> None:
-    report = of_transformers(tmp_path, model, under, RELEASED_CASES[model])
+def test_the_frequencies_that_a_cast_module_of_transformers_holds_are_rounded(tmp_path: Path) -> None:
+    case = "llama3.frequencies/meta-llama-llama-3-1-8b-instruct"
+    outcome, named = of_transformers(tmp_path, RESTING[0], case, "cast", "float32")
 
-    assert not failed(report)
-    assert passed(report) >= {"bfloat16", "float16"}
-
-
-def test_layers_of_transformers_that_rest_do_so_under_a_cast_and_what_turns_holds_rounded_frequencies(tmp_path: Path) -> None:
-    model = "meta-llama/Llama-4-Scout-17B-16E"
-    cases = ["none.rotate/common-width", "llama3.frequencies/meta-llama-llama-3-1-8b-instruct"]
-    report = of_transformers(tmp_path, model, "cast", cases)
-
-    found = {(result.operation, type(result.outcome)) for result in report.results if isinstance(result.outcome, Passed | Failed)}
-    assert found == {("none.rotate", Passed), ("llama3.frequencies", Failed)}
-    assert named(report) == {"float32": "llama3.frequencies/bfloat16-frequencies"}
+    assert isinstance(outcome, Failed)
+    assert named == {"llama3.frequencies/bfloat16-frequencies"}
 
 
-def test_v_jepa_2_is_right_in_float32_alone_since_its_frequencies_have_the_dtype_of_x(tmp_path: Path) -> None:
-    report = of_transformers(tmp_path, "facebook/vjepa2-vitl-fpc64-256", None, ["axial_rope.rotate/facebook-vjepa2-vitl-fpc64-256"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("model", "case", "under"), [*((*each, None) for each in TURNING), (*TURNING[0], "autocast"), (*RESTING, "cast")])
+def test_a_model_of_transformers_that_is_loaded_in_half_precision_is_right(
+    tmp_path: Path, model: str, case: str, under: str | None, dtype: str
+) -> None:
+    assert isinstance(of_transformers(tmp_path, model, case, under, dtype)[0], Passed)
 
-    assert passed(report) == {"float32"}
-    assert failed(report) == {"bfloat16", "float16"}
-    assert set(named(report).values()) <= {"axial_rope.rotate/bfloat16-throughout", "axial_rope.rotate/float16-throughout"}
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_v_jepa_2_is_wrong_in_half_precision_since_its_frequencies_have_the_dtype_of_x(tmp_path: Path, dtype: str) -> None:
+    model, case = "facebook/vjepa2-vitl-fpc64-256", "axial_rope.rotate/facebook-vjepa2-vitl-fpc64-256"
+
+    assert isinstance(of_transformers(tmp_path, model, case, None, "float32")[0], Passed)
+    outcome, named = of_transformers(tmp_path, model, case, None, dtype)
+    assert isinstance(outcome, Failed)
+    assert named == {f"axial_rope.rotate/{dtype}-throughout"}
