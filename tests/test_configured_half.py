@@ -123,8 +123,8 @@ def test_a_function_without_half_precision_is_counted_with_its_reason(tmp_path: 
     assert {str(result.outcome) for result in report.results if "half precision" in str(result.outcome)}
 
 
-#: Golden cases of released models: layers that rest beside those that turn by complex tables, YaRN in two kinds of layers, three axes on text,
-#: an encoder of images, and frequencies; a rounding of frequencies must fail each but the one of layers that rest.
+#: Golden cases of released models: layers that rest beside those that turn by complex tables, YaRN in two kinds of layers, text of a
+#: model with three axes, and an encoder of images; a rounding of frequencies must fail each but the one of layers that rest.
 RESTING = ("meta-llama/Llama-4-Scout-17B-16E", "none.rotate/common-width")
 TURNING = (
     ("meta-llama/Llama-4-Scout-17B-16E", "llama3.rotate/meta-llama-llama-4-scout-17b-16e-last"),
