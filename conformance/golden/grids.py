@@ -13,8 +13,10 @@ from refimpl.spec import Operation
 LISTS = ("text", "times", "heights", "widths")
 #: How many grids a call has, and how many small ones where every patch is asked for.
 COUNTS, MANY = (3, 1, 5, 2, 4, 7), (9, 12, 17)
+#: So many of these numbers are small ones.
+FEW = 4
 #: How many tokens of text come before a grid, how many steps in time it has, and how many blocks of patches along either side.
-TEXT, STEPS, BLOCKS = (0, 3, 1, 17, 0, 2, 201), (1, 2, 1, 1, 3), (1, 2, 3, 1, 4, 2, 9)
+TEXT, STEPS, BLOCKS = (0, 3, 1, 17, 2, 0, 201, 3_077), (1, 2, 1, 1, 3), (1, 2, 3, 1, 4, 2, 9)
 
 
 def free(operation: Operation, declared: Collection[str]) -> tuple[str, ...]:
@@ -25,9 +27,10 @@ def free(operation: Operation, declared: Collection[str]) -> tuple[str, ...]:
 def drawn(rng: np.random.Generator, names: Sequence[str], beside: Mapping[str, Any], *, many: bool = False) -> dict[str, Any]:
     """Return lists of some grids, or of as many as lists beside them have, whose sides whole blocks fill."""
     given = [len(beside[name]) for name in LISTS if name in beside and name not in names]
-    count = given[0] if given else int(rng.choice(MANY if many else COUNTS))
-    sides = [int(beside.get("merge", 1)) * blocks for blocks in (BLOCKS[:4] if many else BLOCKS)]
-    of_each = {"text": TEXT, "times": STEPS, "heights": sides, "widths": sides}
+    count, merge = given[0] if given else int(rng.choice(MANY if many else COUNTS)), int(beside.get("merge", 1))
+    few = slice(FEW if many else None)
+    sides = [merge * blocks for blocks in BLOCKS[few]]
+    of_each = {"text": TEXT[few], "times": STEPS, "heights": sides, "widths": sides}
     return {name: tuple(int(number) for number in rng.choice(of_each[name], count)) for name in names}
 
 

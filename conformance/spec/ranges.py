@@ -139,8 +139,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 #: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
 #: videos, or three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows,
-#: and one of thirds of a second; patches of an image, of videos among images, in blocks of two, three and four, and in rows, and of
-#: a strip with more rows than float16 counts.
+#: one of thirds of a second, grids behind more text than float16 and 16 bits count, and behind more patches; patches of an image, of
+#: videos among images, in blocks of two, three and four, and in rows, and of a strip with more rows than float16 counts.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -183,6 +183,8 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"text": (2, 0, 0), "times": (1, 1, 1), "heights": (2, 2, 2), "widths": (3, 3, 3)},
     {"text": (2, 0, 1) * 11, "times": (1,) * 33, "heights": (2, 3, 1) * 11, "widths": (3, 1, 2) * 11},
     {"text": (5,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 1, "seconds": 1 / 3},
+    {"text": (2_051, 37_003), "times": (1, 1), "heights": (3, 2), "widths": (2, 4)},
+    {"text": (5, 7), "times": (10, 1), "heights": (64, 3), "widths": (64, 5), "tokens_per_second": 1, "seconds": 1.0},
     {"times": (1,), "heights": (36,), "widths": (52,), "merge": 2},
     {"times": (2, 1), "heights": (4, 6), "widths": (6, 10), "merge": 2},
     {"times": (3, 1, 2), "heights": (2, 8, 4), "widths": (6, 4, 2), "merge": 2},
