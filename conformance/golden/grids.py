@@ -25,7 +25,9 @@ def free(operation: Operation, declared: Collection[str]) -> tuple[str, ...]:
 
 
 def drawn(rng: np.random.Generator, names: Sequence[str], beside: Mapping[str, Any], *, many: bool = False) -> dict[str, Any]:
-    """Return lists of some grids, or of as many as lists beside them have, whose sides whole blocks fill."""
+    """Return lists of some grids, or of as many as lists beside them have, whose sides whole blocks fill; nothing is drawn for no names."""
+    if not names:
+        return {}
     given = [len(beside[name]) for name in LISTS if name in beside and name not in names]
     count, merge = given[0] if given else int(rng.choice(MANY if many else COUNTS)), int(beside.get("merge", 1))
     few = slice(FEW if many else None)
