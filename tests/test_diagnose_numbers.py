@@ -16,7 +16,7 @@ from conformance.mutants.building import altered
 from conformance.mutants.catalogue import MUTANTS
 from conformance.mutants.composing import composed
 from conformance.spec.vectors import load
-from refimpl.schemes import mrope, rope, sinusoidal
+from refimpl.schemes import alibi, mrope, rope, sinusoidal
 from tests.test_diagnose import Function, named, observe, only
 
 
@@ -118,6 +118,22 @@ def sides_changed(change: Callable[[int], int]) -> Callable[..., Any]:
     return kernel
 
 
+@pytest.mark.parametrize(("exact_below", "named"), [(1 << 62, ("alibi.bias/falcon-key-index-exact",)), (512, ())])
+def test_a_rounding_that_calls_which_passed_would_show_by_far_is_not_named(exact_below: int, named: tuple[str, ...]) -> None:
+    def kernel(query_positions: np.ndarray, key_positions: np.ndarray, **said: Any) -> np.ndarray:
+        exact = MUTANTS["alibi.bias/falcon-key-index-exact"].function
+        rounds = np.asarray(key_positions >= exact_below)[..., None, None, :]
+        return np.where(rounds, alibi.bias(query_positions, key_positions, **said), exact(query_positions, key_positions, **said))
+
+    ((put, task),) = subjects(Kernel("wrong", "alibi.bias", kernel, {"form": "falcon"}).adapter, 0)
+    stored = [vector for vector in load(["alibi.bias"]) if vector.parameters.get("form") == "falcon" and vector.error is None]
+    checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=48)]
+
+    found = of_checks(checked)
+
+    assert (() if found is None else found.mutants) == named
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -129,7 +145,7 @@ def sides_changed(change: Callable[[int], int]) -> Callable[..., Any]:
 def test_a_mistake_that_small_grids_look_like_must_give_what_larger_ones_give(change: Callable[[int], int], named: tuple[str, ...]) -> None:
     ((put, task),) = subjects(Kernel("wrong", "mrope.positions", sides_changed(change), {}).adapter, 0)
     stored = [vector for vector in load(["mrope.positions"]) if vector.id.partition("/")[2] in ("text", "image", "tall-image")]
-    checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=24)]
+    checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=96)]
 
     found = of_checks(checked)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from conformance.calls.outcomes import Diagnosis, Errored, Failed, Passed
 from conformance.calls.subject import Subject
-from conformance.checks.evidence.known import answer, convicted
+from conformance.checks.evidence.known import CLEAR, answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
 from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers
@@ -39,6 +39,8 @@ from conformance.spec.vectors import Vector
 HANDFUL = 5
 #: So many cases must show two mistakes: of thousands of pairs, one fits fewer by chance.
 ENOUGH = 4
+#: Roundings in unlike places differ by less than so many times what is allowed, where a call passes.
+BY_FAR = 16.0
 #: The name of the diagnosis that code takes positions up to one of those that were asked for.
 HIGHEST = re.compile(r"[\w.]+/highest=\d+")
 #: How well something fits, and what.
@@ -183,22 +185,23 @@ def _in_table(found: Diagnosis, asked: Sequence[Checked], misreadings: Sequence[
 
 
 def _contradicted(candidate: Candidate, asked: Sequence[Checked], *, small: bool) -> bool:
-    """Whether a drawn call passed that would have been convicted, or came out wrong otherwise; roundings differ from call to call.
+    """Whether a drawn call passed that would have been convicted, or came out wrong otherwise.
 
-    Of ``small`` calls alone it is asked where many explanations fit. Large calls that passed aren't kept.
+    Roundings differ from call to call: of those a call must have passed that would have been convicted by far. Of ``small`` calls alone it
+    is asked where many explanations fit. Large calls that passed aren't kept.
     """
-    if candidate.precision:
-        return False
     drawn = [one for one in asked if one.vector.drawn and one.reply is not None and not (small and one.vector.at)]
     drawn.sort(key=lambda one: sum(array.size for array in one.vector.inputs.values()))
     answers = ((one, answer(candidate.operation, candidate.function, one.vector.inputs, one.vector.parameters)) for one in drawn)
-    return any(given is not None and _denies(one, given) for one, given in answers)
+    return any(given is not None and _denies(one, given, precision=candidate.precision) for one, given in answers)
 
 
-def _denies(one: Checked, given: Mapping[str, np.ndarray]) -> bool:
+def _denies(one: Checked, given: Mapping[str, np.ndarray], *, precision: bool) -> bool:
     """Whether a mistake would have been convicted where a call passed, or explains less than half of the wrong numbers that came."""
     if isinstance(one.judgement.outcome, Passed):
-        return convicted(one.vector, given, one.task)
+        return convicted(one.vector, given, one.task, beyond=BY_FAR if precision else CLEAR)
+    if precision:
+        return False
     several = one.vector.also.get(one.task.profile)  # then roundings decide, in what is wrong too
     came = [] if several else [_observed(one)]
     return any(not explains(each, each.part(given[each.name])) for seen in compared(came, one.task.profile) for each in seen.elements)

@@ -30,9 +30,9 @@ def drawn(rng: np.random.Generator, names: Sequence[str], beside: Mapping[str, A
         return {}
     given = [len(beside[name]) for name in LISTS if name in beside and name not in names]
     count, merge = given[0] if given else int(rng.choice(MANY if many else COUNTS)), int(beside.get("merge", 1))
-    few = slice(FEW if many else None)
-    sides = [merge * blocks for blocks in BLOCKS[few]]
-    of_each = {"text": TEXT[few], "times": STEPS, "heights": sides, "widths": sides}
+    few = FEW if many else None
+    sides = [merge * blocks for blocks in BLOCKS[:few]]
+    of_each: dict[str, Sequence[int]] = {"text": TEXT[:few], "times": STEPS, "heights": sides, "widths": sides}
     return {name: tuple(int(number) for number in rng.choice(of_each[name], count)) for name in names}
 
 

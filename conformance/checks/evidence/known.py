@@ -62,9 +62,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def convicted(vector: Vector, found: Answer, task: Task) -> bool:
+def convicted(vector: Vector, found: Answer, task: Task, *, beyond: float = CLEAR) -> bool:
     """Return whether a golden case convicts an answer, beyond what rounding could hide; no answer is convicted."""
-    return found is None or fails(vector, reply(found, task.dtype), task.dtype, task.profile, beyond=CLEAR)
+    return found is None or fails(vector, reply(found, task.dtype), task.dtype, task.profile, beyond=beyond)
 
 
 def reply(found: Mapping[str, np.ndarray], dtype: str) -> Reply:
