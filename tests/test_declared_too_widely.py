@@ -164,6 +164,14 @@ def test_code_that_returns_the_axis_of_places_first_is_told_how_to_declare_it(
     assert checked(tmp_path, "mrope.positions", f"code.{name}(*a, **k)", expected).status == Status.CONFORMS
 
 
+@pytest.mark.parametrize("rows", [{}, {"rows": "shared"}, {"rows": "each"}])
+def test_a_result_may_have_the_batch_of_one_that_its_axes_declare(rows: dict[str, object], tmp_path: Path) -> None:
+    lengths = "f(tokens, text=text, times=times, heights=heights, widths=widths, tokens_per_second=tokens_per_second, seconds=seconds)"
+    declared = {"axes": "axis batch token", "positions": "from_zero", "call": lengths} | rows
+
+    assert checked(tmp_path, "mrope.positions", "code.places_of_a_batch(code.np.arange(a[0]), **k)", declared).status == Status.CONFORMS
+
+
 def test_wrong_code_that_returns_the_axis_of_places_first_is_told_so_beside_its_shape(tmp_path: Path) -> None:
     diagnosis = told(checked(tmp_path, "mrope.positions", "code.places_exchanged(*a, **k)", {}))
 

@@ -115,7 +115,8 @@ class Calling:
             self._tell_tables(name, value, sizes, parameters)
         if name in ("cos", "sin"):
             value = self._paired(name, value)
-        single = self.takes.rows == "each" and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
+        rows = self.takes.rows == "each" or "batch" in re.findall(r"\w+", self.form.axes or "")
+        single = rows and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
         return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes)
 
     def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
