@@ -215,6 +215,8 @@ STYLES: dict[str, dict[str, Function]] = {
     "sinusoidal.encode": {"column by column": encoded_by_exponentials},
     "da_transformer.rescale": {"in log space": rescaled_by_logarithms},
 }
+#: The forms of ALiBi that aren't rounded to bfloat16.
+UNROUNDED = ("row", "column", "symmetric", "reversed")
 BIASED: dict[str, tuple[Function, dict[str, Any]]] = {
     "alibi.weights": (biased_in_half(sloping), {"slopes": "code", "form": ["row", "symmetric"]}),
     "kerple.weights": (biased_in_half(kernel_of_distance), {}),
@@ -225,8 +227,8 @@ RIGHT = [
     *(Kernel(name, operation, function, {}) for operation, each in STYLES.items() for name, function in each.items()),
     Kernel("values turned too", "partial_rope.attend_turned", with_values_turned,
            {"placement": "first", "layout": ["half", "interleaved"], "outputs": "kept"}),
-    Kernel("slopes by powers", "alibi.bias", by_powers, {"slopes": "code", "rows": "shared"}),
-    Kernel("head by head", "alibi.bias", by_loops, {"slopes": "paper", "rows": "shared"}),
+    Kernel("slopes by powers", "alibi.bias", by_powers, {"slopes": "code", "form": UNROUNDED, "rows": "shared"}),
+    Kernel("head by head", "alibi.bias", by_loops, {"slopes": "paper", "form": UNROUNDED, "rows": "shared"}),
     *(
         Kernel(f"a bias kept in {dtype}", operation, kept, {"dtypes": (dtype,), **said})
         for dtype in ("float16", "bfloat16")
