@@ -233,9 +233,14 @@ def _positions(
     if "key_positions" in found:
         shape = shapes["query_positions"]
         keys, count = found["key_positions"], shape[-1]
-        ragged = runs == "ragged" and keys.ndim > 1 and not takes.counted and takes.queries == "any"
-        queries = _ragged(keys, count, rng) if ragged else _queries(keys, count, takes, masked=masked)
-        if runs == "disordered" and queries.shape[-1:] == keys.shape[-1:] and not takes.counted and takes.queries == "any":
+        free = not takes.counted and takes.queries == "any"
+        if free and runs == "ragged" and keys.ndim > 1:
+            queries = _ragged(keys, count, rng)
+        elif free and runs == "shuffled" and masked and count == 1:  # the first key of some tile is hidden, others of it aren't
+            queries = np.sort(keys, axis=-1)[..., keys.shape[-1] // 3, None]
+        else:
+            queries = _queries(keys, count, takes, masked=masked)
+        if free and runs == "disordered" and queries.shape[-1:] == keys.shape[-1:]:
             queries = places.between_ends(rng, queries)  # of keys that are as many and have the same ends
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found

@@ -144,9 +144,10 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
-        "head_dim": 128, "base": 10_000.0, "original_length": 4_352, "factor": 16.0, "alpha": 1.0, "beta": 1.125, "low_freq_factor": 1.0,
+        "head_dim": 128, "original_length": 4_352, "factor": 16.0, "alpha": 1.0, "beta": 1.125, "low_freq_factor": 1.0,
         "high_freq_factor": 1.125,
     },
+    {"base": 10_000.0, "original_length": 4_352, "factor": 16.0, "alpha": 1.0, "beta": 1.125},
     {"num_buckets": 32, "max_distance": 128},
     {"head_dim": 64, "base": 150_000.0, "factor": 32.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"num_buckets": 320, "max_distance": 800},
