@@ -421,3 +421,21 @@ def bucketed_past(query_length, key_length, weight, num_buckets=32, max_distance
 
 def slight_powers(q_len, k_len):
     return kerple_power(q_len, k_len, np.array([1.5, 0.5]), np.array([0.02, 1.0]))
+
+
+def clipped_indices(length_q, length_k, max_relative_position=16):
+    """Return rows of a table that another function reads, as tensor2tensor does."""
+    distance = np.arange(length_k) - np.arange(length_q)[:, None]
+    return np.clip(distance, -max_relative_position, max_relative_position) + max_relative_position
+
+
+def clipped_distances(q_len, k_len):
+    return np.clip(np.arange(q_len)[:, None] - np.arange(k_len), -3, 8)
+
+
+def of_sides(dim, height, width):
+    """Return rows of places that are divided by the sides of the image, as DETR's."""
+    rows, columns = np.divmod(np.arange(height * width), width)
+    places = np.stack([(rows + 1) / height, (columns + 1) / width], axis=-1) * 2 * np.pi
+    turned = places[..., None] * frequencies(dim // 2)
+    return np.stack([np.sin(turned), np.cos(turned)], axis=-1).reshape(len(rows), -1)

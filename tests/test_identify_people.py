@@ -10,6 +10,7 @@ import pytest
 from test_identify import identity_of, pasted, recognised, screen_of, told_of, verify
 
 from conformance.identify import identify
+from conformance.identify.additive import OF_PLACES, OF_SIDES
 from conformance.identify.biases import OF_OFFSETS
 from conformance.identify.findings import Confidence
 from conformance.identify.following import UNTOLD, settings
@@ -253,3 +254,22 @@ def test_learned_exponents_inside_of_a_function_are_told_as_such_that_any_freque
 def test_another_rule_of_given_exponents_is_not_taken_for_the_known_one() -> None:
     assert identity("exponents_of_two").operation is None
     assert identity("exponents_of_two").what.endswith("no rule that is known makes them of exponents")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("clipped_indices", "indices, not numbers of a table: key minus query, clipped to -16 and 16, plus 16"),
+        ("clipped_distances", "indices, not numbers of a table: query minus key, clipped to -3 and 8"),
+    ],
+)
+def test_clipped_distances_are_told_as_indices_and_not_as_a_table_inside(name: str, words: str) -> None:
+    assert (identity(name).operation, identity(name).values_of, identity(name).what) == (None, None, words)
+
+
+def test_rows_of_places_by_no_known_formula_are_told_as_such_and_not_as_a_call_without_an_answer() -> None:
+    known = found("of_sides")
+
+    assert known.identity is not None
+    assert (known.identity.operation, known.identity.what, known.tried) == (None, OF_PLACES, ())
+    assert OF_SIDES in screen("of_sides")

@@ -29,6 +29,9 @@ TURN = "an adapter: no operation has such tables; have the function judged that 
 LATER = "an adapter: its first row is that of position {:g}, and no call asks for a sequence that starts there"
 #: Said of rows as embeddings of classes have them.
 ONE_HOT = "one-hot rows: each holds a single 1, whose place may say a position, an offset or a bucket; no operation gives such rows"
+#: Said of code that encodes the places of an image in no known way.
+OF_PLACES = "a row of numbers for each place of an image, which belong to no known operation"
+OF_SIDES = "the row of a place changes with the sides of the image, as where places are divided by them"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -132,15 +135,25 @@ def sided(probe: Probe) -> Identity | None:
     places = np.stack([NEAR, 2 * NEAR + 1], axis=-1)
     for encoding in (Encoding(probe.at(dtype), counted=False, axes=2) for dtype in DTYPES):
         try:
-            encoding(NEAR)
-            rows = encoding.placed(places)
+            (square,), rows = encoding(NEAR), encoding.placed(places)
         except Refused:
             continue
         known = [operation for operation in taking("positions") if operation.arrays["positions"].endswith(" axis")]
         fit = giving(known, {"positions": places}, rows, TOLERANCE[encoding.probe.dtype], probe.settings, {"dim": rows.shape[1]})
         width = {} if probe.takes("width") else {"dim": Seen(rows.shape[1])}
-        return None if fit is None else Identity(fit.operation.name, fit.words, {**fit.parameters, **width}, (), fit.notes, encoding)
+        if fit is not None:
+            return Identity(fit.operation.name, fit.words, {**fit.parameters, **width}, (), fit.notes, encoding)
+        return _placed(encoding, places, square, rows) if encoding.sides else None
     return None
+
+
+def _placed(encoding: Encoding, places: np.ndarray, square: np.ndarray, rows: np.ndarray) -> Identity | None:
+    """Say what rows of the places of an image are that no operation gives; nothing of rows that are as long as the image is large."""
+    if square.shape[1] != rows.shape[1] or not np.all(np.isfinite(rows)):
+        return None
+    few = encoding.placed(places[:3])
+    moving = np.abs(few - rows[:3]).max() > TOLERANCE[encoding.probe.dtype]
+    return Identity(None, OF_PLACES, {"dim": Seen(rows.shape[1])}, (OF_SIDES,) if moving else (), view=encoding)
 
 
 def identify(encoding: Encoding) -> Identity:

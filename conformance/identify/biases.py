@@ -359,6 +359,9 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence
     known = None if numbered is None else numbered.operation or numbered.values_of
     if numbered is not None and known is not None:
         return replace(numbered, operation=None, values_of=known, unseen=(*numbered.unseen, OF_OFFSETS))
+    clipped = buckets.clipped(offsets, line[0].astype(int)) if whole else None
+    if clipped is not None:
+        return clipped
     found = _bucketed(offsets, line)
     if found is not None:
         inside = "the numbers of the buckets are its own: no adapter can hand it others; make the table an argument to have it judged"

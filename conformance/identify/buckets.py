@@ -17,6 +17,7 @@ from conformance.identify.rules import taking
 TIE = 1e-5
 #: Half of so many buckets with a sign are exact.
 POWERS = tuple(1 << power for power in range(1, 10))
+INDICES = "an adapter: no operation gives the indices of queries and keys; give the function that reads a table by them"
 SIGNED = "an adapter: no operation has buckets with a sign; give the part that adds the middle and cuts"
 
 
@@ -52,6 +53,21 @@ def plain(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity 
         return None
     parameters = {"max_distance": Seen(middle), "sign": Seen("key_minus_query" if sign > 0 else "query_minus_key")}
     return Identity(_reading("sign"), f"a number for every offset up to {middle}, clipped", parameters)
+
+
+def clipped(offsets: np.ndarray, rows: np.ndarray) -> Identity | None:
+    """Return what numbers of rows are that are offsets, clipped at both ends and moved; nothing where they aren't that."""
+    middle, later = _row(offsets, rows, 0), _row(offsets, rows, 1)
+    lowest, highest = int(rows.min()), int(rows.max())
+    inside = rows[0] == rows[1] and rows[-1] == rows[-2]
+    if middle is None or later is None or abs(later - middle) != 1 or not inside:
+        return None
+    sign = later - middle
+    if not np.array_equal(rows, np.clip(sign * offsets + middle, lowest, highest)):
+        return None
+    of, moved = ("key minus query" if sign > 0 else "query minus key"), f", plus {middle}" if middle else ""
+    what = f"indices, not numbers of a table: {of}, clipped to {lowest - middle} and {highest - middle}{moved}"
+    return Identity(None, what, {"sign": Seen(of.replace(" ", "_"))}, unseen=(INDICES,))
 
 
 def _clamped(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
