@@ -439,3 +439,10 @@ def of_sides(dim, height, width):
     places = np.stack([(rows + 1) / height, (columns + 1) / width], axis=-1) * 2 * np.pi
     turned = places[..., None] * frequencies(dim // 2)
     return np.stack([np.sin(turned), np.cos(turned)], axis=-1).reshape(len(rows), -1)
+
+
+def of_kept_tables(q, k, position_ids, seq_len, base=10_000.0):
+    """Turn by rows of tables that a call makes for as many positions as it is told, as LLaMA's dynamic NTK does."""
+    base *= max(1.0, 2 * seq_len / 2_048 - 1) ** (64 / 62)
+    tables = np.arange(seq_len)[:, None] * frequencies(64, base)
+    return tuple(turned(x, tables[position_ids][:, None]) for x in (q, k))

@@ -1,6 +1,7 @@
 """A bad target gets one clear line."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -342,3 +343,14 @@ def test_an_adapter_that_only_a_program_makes_is_told_so(tmp_path: Path) -> None
 
     assert "got none: what stands below `if __name__ == ...` isn't run when the file is imported; " in refusal(written(tmp_path, source))
     assert "isn't run" not in refusal(written(tmp_path, "def f(): pass\nif __name__ == '__main__':\n    f()\n"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [("adapter = Adapter('mine')", " (did you mean adapter?)"), ("one = other = Adapter('mine')", ": its adapters are one, other")],
+)
+def test_a_name_that_a_file_lacks_is_told_with_the_adapters_that_it_has(lines: str, words: str, tmp_path: Path) -> None:
+    target = f"{written(tmp_path, lines)}:xyz"
+
+    with pytest.raises(TargetError, match=re.escape(f"must name an object that exists, got no 'xyz'{words}")):
+        targets.load(target)

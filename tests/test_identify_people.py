@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_identify import identity_of, pasted, recognised, screen_of, told_of, verify
 
+from conformance.adapt.selection import SelectionError
 from conformance.identify import identify
 from conformance.identify.additive import OF_PLACES, OF_SIDES
 from conformance.identify.biases import OF_OFFSETS
@@ -273,3 +274,22 @@ def test_rows_of_places_by_no_known_formula_are_told_as_such_and_not_as_a_call_w
     assert known.identity is not None
     assert (known.identity.operation, known.identity.what, known.tried) == (None, OF_PLACES, ())
     assert OF_SIDES in screen("of_sides")
+
+
+def test_queries_and_keys_turned_by_tables_of_a_given_length_are_asked_at_a_length_that_holds_the_positions() -> None:
+    assert identity("of_kept_tables").operation == "dynamic_ntk.rotate"
+    assert {name: identity("of_kept_tables").parameters[name].value for name in ("base", "factor", "original_length")} == {
+        "base": 10_000.0, "factor": 2.0, "original_length": 2_048,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"base": "abc"}, "--set base must be a number, got 'abc'"),
+        ({"layout": "haf"}, r"--set layout must be one of .*did you mean half\?"),
+    ],
+)
+def test_a_setting_that_no_operation_takes_is_named(setting: dict[str, Any], words: str) -> None:
+    with pytest.raises(SelectionError, match=words):
+        list(identify(f"{identify_people.__file__}:turned", given=setting))

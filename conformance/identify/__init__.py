@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, Unsteady, un
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 from conformance.spec import words
+from conformance.spec.declarations import operations
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
@@ -40,6 +41,8 @@ IN_PLACE = ": is there a return? If it writes over its input, wrap it in a funct
 HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
 #: What is said of code that returns no array, and what to do.
 RESULT, AROUND = "a result must be ", "write a function around it that returns the array, or the arrays one after the other"
+#: What a setting that is no number must be, for people.
+KINDS = {tuple: "a list of integers", bool: "true or false"}
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -165,8 +168,20 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if not roles:
             message = f"--set must name a setting, got {name!r}{near_miss(name, words.SETTINGS)}"
             raise SelectionError(message)
+        _check_word(name, value, roles)
         chosen |= dict.fromkeys(roles, value)
     return chosen
+
+
+def _check_word(name: str, value: Any, roles: Collection[str]) -> None:
+    """Raise where a setting is a word that no parameter of its roles may be."""
+    every = (one for known in operations().values() for one in known.parameters.values())
+    declared = [one for one in every if plans.SPELLED.get(one.name, one.name) in roles]
+    known = sorted({choice for one in declared for choice in one.choices})
+    if isinstance(value, str) and declared and value not in known:
+        kind = KINDS.get(declared[0].kind, "a number")
+        message = f"--set {name} must be {'one of ' + ', '.join(known) if known else kind}, got {value!r}{near_miss(value, known)}"
+        raise SelectionError(message)
 
 
 def _nothing(target: str, found: Found) -> str:
@@ -191,5 +206,3 @@ def _other_arrays(found: Found) -> str:
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"
-
-

@@ -44,6 +44,8 @@ SECOND: Mapping[str, object] = {
 FEW_ROWS = 16
 #: Lengths of functions that turn, beyond every position that is asked for.
 FAR = {"original_length": 3 << 16, "length": 1 << 20, "max_length": 1 << 22}
+#: The length of functions of queries and keys, which may make tables of so many positions for each of two results.
+OF_TABLES = 1 << 13
 #: Calls of more numbers than that, back and forth, aren't kept: some functions would have gigabytes of them.
 MOST_KEPT = 1 << 21
 #: Said of a result that shows nothing.
@@ -153,6 +155,8 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
         ours["max_distance"] = FEW_ROWS
     if "length" in ours and "x" in plan.needs:
         ours |= {name: FAR[name] for name in FAR if name in ours}
+    elif "length" in ours and "q" in plan.needs:
+        ours["length"] = OF_TABLES
     if {"order", "layout"} <= ours.keys() and {"sections", "axes"} & ours.keys():  # neighbours are the same pairs in two orders
         ours["layout"] = "half"
     named = {role: value for role, value in given.items() if role in {*plan.needs, *plan.optional.values()}}

@@ -340,7 +340,7 @@ def _named(target: str, module: ModuleType, name: str) -> Adapter:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            message = f"{target} must name an object that exists, got no {part!r}{near_miss(part, dir(found))}"
+            message = f"{target} must name an object that exists, got no {part!r}{_meant_in(found, part)}"
             raise TargetError(message)
         found = getattr(found, part)
     if not isinstance(found, Adapter):
@@ -348,6 +348,14 @@ def _named(target: str, module: ModuleType, name: str) -> Adapter:
         message = f"{target} must be a posenc.Adapter, got {type(found).__name__}{hint}"
         raise TargetError(message)
     return found
+
+
+def _meant_in(place: Any, name: str) -> str:
+    """Return what a name may be meant as in a module or an object: one of its adapters, if it has any."""
+    adapters = sorted(each for each, value in getattr(place, "__dict__", {}).items() if isinstance(value, Adapter))
+    if len(adapters) == 1:
+        return f" (did you mean {adapters[0]}?)"
+    return near_miss(name, adapters or dir(place)) or (f": its adapters are {', '.join(adapters)}" if adapters else "")
 
 
 def _only(target: str, module: ModuleType) -> Adapter:
