@@ -446,3 +446,9 @@ def of_kept_tables(q, k, position_ids, seq_len, base=10_000.0):
     base *= max(1.0, 2 * seq_len / 2_048 - 1) ** (64 / 62)
     tables = np.arange(seq_len)[:, None] * frequencies(64, base)
     return tuple(turned(x, tables[position_ids][:, None]) for x in (q, k))
+
+
+def kerple_inside(q_len, k_len):
+    """Return KERPLE's bias of learned numbers of many digits, and of one head with few."""
+    first, second = (np.array(each, np.float32)[:, None, None] for each in ([0.25, 0.44119075], [1.5, 0.9171178]))
+    return -first * np.log1p(second * apart(q_len, k_len).astype(np.float32))

@@ -16,6 +16,7 @@ from conformance.identify.biases import OF_OFFSETS
 from conformance.identify.findings import Confidence
 from conformance.identify.following import UNTOLD, settings
 from conformance.identify.grids import IMAGE
+from conformance.identify.recognise import Found
 from conformance.isolate.targets import TargetError
 
 found = functools.partial(recognised, identify_people)
@@ -293,3 +294,19 @@ def test_queries_and_keys_turned_by_tables_of_a_given_length_are_asked_at_a_leng
 def test_a_setting_that_no_operation_takes_is_named(setting: dict[str, Any], words: str) -> None:
     with pytest.raises(SelectionError, match=words):
         list(identify(f"{identify_people.__file__}:turned", given=setting))
+
+
+def test_numbers_inside_of_a_bias_are_printed_as_exactly_as_single_precision_shows_them() -> None:
+    lines = [line.rpartition(": ")[2] for line in identity("kerple_inside").seen if " of the heads: " in line]
+    numbers = [[float(number) for number in line.split(", ")] for line in lines]
+
+    assert [each[0] for each in numbers] == [0.25, 1.5]
+    assert np.allclose(numbers, [[0.25, 0.44119075], [1.5, 0.9171178]], rtol=1e-5, atol=0)
+
+
+def test_code_of_positions_on_axes_that_are_not_tried_is_told_which_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = (("f(q, k, positions)", "IndexError: index 1 is out of bounds (brought.py:1 in turned)"),)
+    monkeypatch.setattr("conformance.identify.recognise", lambda _, signature, *__: Found(signature, None, tried=refused))
+
+    with pytest.raises(TargetError, match=r"positions are tried as \(token\), .* and \(axis, batch, token\): write a function around it"):
+        list(identify(f"{identify_people.__file__}:turned", check=False))

@@ -1,6 +1,7 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 import math
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -39,10 +40,15 @@ NONE = ", got None"
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
 #: What is said of code whose arguments no name tells.
 HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
+#: What is added of code that takes vectors and positions.
+PLACED = (
+    "positions are tried as (token), (batch, token), (1, token) and (batch, head, token), and on several axes as (token, axis), "
+    "(axis, token), (batch, token, axis) and (axis, batch, token): write a function around it that makes others of them"
+)
 #: What is said of code that returns no array, and what to do.
 RESULT, AROUND = "a result must be ", "write a function around it that returns the array, or the arrays one after the other"
 #: What a setting that is no number must be, for people.
-KINDS = {tuple: "a list of integers", bool: "true or false"}
+KINDS: Mapping[type, str] = {tuple: "a list of integers", bool: "true or false"}
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -202,7 +208,9 @@ def _other_arrays(found: Found) -> str:
     own = f"an array of {library} or a number"
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
     if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
-        return f": {AROUND if any(RESULT in reason for reason in reasons) else HOW}"
+        placed = any({"x", "q"} & {*re.findall(r"\w+", call)} and "positions" in call for call, _ in found.tried)
+        how = f"{HOW}; {PLACED}" if placed else HOW
+        return f": {AROUND if any(RESULT in reason for reason in reasons) else how}"
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"

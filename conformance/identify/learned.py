@@ -1,6 +1,7 @@
 """Recover numbers that a bias has inside, one or more for every head: operations that are given them are fitted to each head."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from refimpl.spec import Operation
 #: Numbers to start from, and how many of the nearest of them are followed.
 STARTS, NEAREST, ROUNDS = (0.01, 0.05, 0.25, 1.0, 1.5, 4.0, -0.25, -1.0), 6, 4
 LONGEST, SLOPE = 0.5, 1e-6
+#: Shorter numbers may be so much farther off, over what is allowed, as single precision rounds; or so many times as far as the best.
+FINEST, SLACK = 2.0**-8, 1.1
 INSIDE = "the numbers of the heads are its own: no adapter can hand it others; make them arguments to have it judged"
 
 
@@ -83,6 +86,11 @@ class _Head:
         off = self.off(*numbers)
         return off is not None and bool(np.all(np.abs(off) <= 1))
 
+    def _farthest_off(self, *numbers: float) -> float:
+        """Return how far the numbers are from the head at worst, over what is allowed; infinity where they are refused."""
+        off = self.off(*numbers)
+        return math.inf if off is None or not np.all(np.isfinite(off)) else float(np.abs(off).max())
+
     def numbers(self) -> Sequence[float] | None:
         """Return the numbers that give the head, as short as the values allow."""
         starts = sorted(itertools.product(STARTS, repeat=self.count), key=lambda start: cost(self.off, *start))[:NEAREST]
@@ -95,11 +103,11 @@ class _Head:
         return None
 
     def _short(self, found: Sequence[float]) -> Sequence[float]:
-        short = list(found)
+        short, most = list(found), max(FINEST, SLACK * self._farthest_off(*found))
         for i, number in enumerate(found):
 
             def fits(value: float, i: int = i) -> bool:
-                return self.fits(*short[:i], value, *short[i + 1 :])
+                return self._farthest_off(*short[:i], value, *short[i + 1 :]) <= most
 
             value = shortest(number, *ends(fits, number, abs(number) * 1e-9))
             short[i] = value if fits(value) else number
