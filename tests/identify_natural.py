@@ -77,10 +77,6 @@ def below_the_diagonal(seq_len_q, seq_len_k):
     return (-np.array([0.5, 1.25])[:, None, None] * np.log1p(np.array([0.25, 0.75])[:, None, None] * away))[:, seq_len_k - seq_len_q :]
 
 
-def row_of_each_offset(length_q, length_k, max_relative_position=16):
-    return np.clip(np.arange(length_k)[None] - np.arange(length_q)[:, None], -16, 16) + 16
-
-
 def from_an_offset(q, k, seqlen_offset=0):
     """Turn (batch, token, head, head_dim)."""
     turned = angles(seqlen_offset + np.arange(q.shape[1]), q.shape[-1])

@@ -68,7 +68,6 @@ def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_co
         ("by_angles_of_tokens_first", "rope.apply", "turns pairs by the angles that it is given"),
         ("by_angles_of_pairs", "rope.apply", "turns pairs by the angles that it is given"),
         ("log_below_the_diagonal", "kerple.bias", "form log"),
-        ("row_of_each_offset", "relative_bias.bias", "a number for every offset up to 16, clipped"),
     ],
 )
 def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, operation: str, words: str) -> None:
