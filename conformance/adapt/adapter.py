@@ -232,7 +232,7 @@ def _holds(name: str, predicate: Callable[[Any], object], value: object) -> bool
 
 def _one_of(thing: str, value: str, known: Collection[str]) -> None:
     if not isinstance(value, str) or value not in known:
-        word = "" if isinstance(value, int | ModuleType) else getattr(value, "__name__", str(value))  # of thousands of digits there is no text
+        word = "" if isinstance(value, int | ModuleType) else getattr(value, "__name__", str(value))  # thousands of digits have no text
         close = near_miss(DTYPES.get(word, word), known)
         got = f"the module {value.__name__}: write its name as text" if isinstance(value, ModuleType) else shown(value)
         message = f"{thing} must be one of {', '.join(known)}, got {got}{close}"
