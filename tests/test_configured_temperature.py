@@ -11,6 +11,7 @@ from test_configured import judged
 from conformance.calls.status import Status
 from conformance.cli import main
 from refimpl import configuration as config
+from refimpl.configuration.findings import called
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "max_position_embeddings": 131_072, "rope_theta": 5e5}
 LLAMA_4: dict[str, Any] = {
@@ -74,14 +75,15 @@ def test_code_that_multiplies_queries_as_the_configuration_says_conforms(
     report = judged(tmp_path, code, configuration)
     assert report.status is Status.CONFORMS
     assert {each.operation for each in report.evidence} == {operation}
-    assert {each.implementation for each in report.evidence} >= {f"mine, {kind.name}" for kind in config.read(configuration).kinds}
+    names = [kind.name for kind in config.read(configuration).kinds]
+    assert {each.implementation for each in report.evidence} >= {f"mine, {called(name, names)}" for name in names}
 
 
 @pytest.mark.parametrize(
     ("code", "configuration", "kind", "mistake"),
     [
         (LLAMA_4_CODE.replace("positions + 1", "positions"), LLAMA_4, "every layer without rotation", "shift-left-out"),
-        (LLAMA_4_CODE.replace("[layer]:", "[layer] > 1:"), LLAMA_4, "every layer with rotation", "slope-ignored"),
+        (LLAMA_4_CODE.replace("[layer]:", "[layer] > 1:"), LLAMA_4, "every layer with rotation", "as=every-layer-without-rotation"),
         (LLAMA_4_CODE.replace('["no_rope_layers"][layer]', '["no_rope_layers"]'), LLAMA_4, "every layer without rotation", "left-out"),
         (LLAMA_4_CODE.replace('text.get("floor_scale", 8192)', "8192"), STEEP, "every layer without rotation", "length-ignored"),
         (MINISTRAL_CODE.replace("floor(positions", "floor((positions + 1)"), MINISTRAL, "every layer", "shift-of-llama-4"),

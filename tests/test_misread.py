@@ -156,7 +156,7 @@ def fixed(numbers: str) -> str:
         ),
         (BY_LAYER.replace("(local, 10000.0)", "(configuration, 10000.0)"), GEMMA, {"rope.rotate/scaled-as=full_attention"}),
         (BY_LAYER.replace("(local, 10000.0)", "(local, 1e6)"), GEMMA, {"rope.rotate/base-of=full_attention"}),
-        (ROTATE, RESTING, {"none.rotate/as=every-layer"}),
+        (ROTATE, RESTING, {"none.rotate/as=every-layer-with-rotation"}),
         (fixed("'low_freq_factor': 1.0, 'high_freq_factor': 4.0"), WIDE, {"llama3.rotate/low_freq_factor=1,high_freq_factor=4"}),
         (fixed("'factor': 32.0"), STRETCHED, {"llama3.rotate/factor=32"}),
         (fixed("'factor': 8.0"), LINEAR, {"position_interpolation.rotate/factor=8"}),

@@ -169,7 +169,8 @@ def beside(path: Path, operation: str, settled: Mapping[str, Any]) -> Beside | N
     if offered is None:  # patches of an image, of which there is one kind of layers
         return None
     reading = read(loaded(path))
-    judged = {kind.name: _turning(offered, kind, reading) for kind in reading.kinds}
+    names = [kind.name for kind in reading.kinds]
+    judged = {called(kind.name, names): _turning(offered, kind, reading) for kind in reading.kinds}
     known = {name: (each.name, rotation.settled(each), rotation) for name, (rotation, each) in judged.items() if each is not None}
     said = {name: value for name, value in settled.items() if name not in DECLARED}
     own = next((name for name, (called, has, _) in known.items() if called == operation and said.items() <= has.items()), None)

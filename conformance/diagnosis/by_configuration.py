@@ -40,11 +40,13 @@ def of_wrong_layers(checked: Sequence[Checked]) -> list[Checked]:
 
 def _layers(checked: Sequence[Checked]) -> tuple[Collection[int], Collection[int]]:
     """Return which layers alone are wrong, and which are right; nothing where these may be right by chance."""
-    asked = [(check.reply.layers[0], check.failed) for check in checked if check.reply is not None and check.reply.layers]
+    # Stored calls are at positions of their own, at which little may show, and always ask for the same layer.
+    drawn = (check for check in checked if check.vector.drawn and check.reply is not None and check.reply.layers)
+    asked = [(check.reply.layers[0], check.failed) for check in drawn if check.reply is not None]
     wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))
     right = dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
     of_wrong = [failed for layer, failed in asked if layer in wrong]
-    if not (wrong and right) or (1 - sum(of_wrong) / len(of_wrong)) ** (len(asked) - len(of_wrong)) > CHANCE:
+    if not (wrong and right) or (1 - sum(of_wrong) / len(of_wrong)) ** (len(asked) - len(of_wrong)) > CHANCE / 10:
         return (), ()
     return wrong, right
 

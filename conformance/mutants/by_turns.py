@@ -161,7 +161,7 @@ SHARPENED = Mistake(
     "sharpened",
     does="multiplies cosine and sine by 0.1 ln(factor) + 1, as YaRN does",
     should="multiply by nothing",
-    fix="keep the attention factor for rope_type 'yarn'",
+    fix="multiply only by an attention factor that the rule or the configuration gives",
     origin="in the style of code that treats all scaled types alike",
 )
 LENGTH_FIXED = Mistake(

@@ -250,7 +250,7 @@ def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes, does: st
     """Return a value that the operation's own rule allows, and note what it does; or note that it isn't allowed."""
     key, value = found
     if isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value):
-        notes.find("error", "bad-value", key, value, f"be 0 or a number from {LEAST:g} to {MOST:g}, of either sign")
+        notes.find("error", "bad-value", key, value, f"be a number of at most {MOST:g}, and of at least {LEAST:g} where it isn't 0")
         return None
     value = int(value) if parameter.kind is int and isinstance(value, float) and value.is_integer() else value
     try:

@@ -230,7 +230,7 @@ def verify_outside(section: Section, rope: Section | None, notes: Notes) -> None
     """Warn of keys of a scaling outside of it."""
     for key, value in section.given(spellings.WITHIN):
         place = ".".join(rope.path) if rope else spellings.ROPE[0]
-        notes.find("warning", "outside-scaling", key, value, f"stand in {place}, where code reads it")
+        notes.find("warning", "outside-scaling", key, value, f"stand in {place} where a rule is to read it")
 
 
 def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
