@@ -194,7 +194,8 @@ def test_a_type_that_turns_whole_heads_does_so_in_transformers_whatever_a_fracti
     models = pytest.importorskip("conformance.adapters.transformers_configured")
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "max_position_embeddings": 4096}
     width = {} if name == "falcon" else {"head_dim": 16}
-    whole = {"model_type": spelt(name), **sizes, **width, "vocab_size": 64, "rope_scaling": {"rope_type": "default"}}
+    sectioned = {"mrope_section": [2, 2, 2, 2] if name == "hunyuan_vl" else [4, 2, 2]} if name.endswith("_vl") else {}
+    whole = {"model_type": spelt(name), **sizes, **width, "vocab_size": 64, "rope_scaling": {"rope_type": "default"} | sectioned}
     part = {**whole, "partial_rotary_factor": 0.5}
     assert [len(models.frequencies(configuration=each, layer=2, length=None)) for each in (whole, part)] == [8, 8]
     assert "unread-part" in {finding.name for finding in config.read(part).every_finding}

@@ -79,8 +79,9 @@ def _also(named: Mapping[str, str], declared: Iterable[str]) -> Mapping[str, str
     return {**named, **{name: name for name in declared if name not in taken}}
 
 
-PROBED = _also(ARRAYS, (name for one in operations().values() for name, axes in one.arrays.items() if axes == "head"))
 SETTINGS = _also(NUMBERS, (name for one in operations().values() for name in one.parameters))
+OF_HEADS = (name for one in operations().values() for name, axes in one.arrays.items() if axes == "head")
+PROBED = _also(ARRAYS, (name for name in OF_HEADS if name not in SETTINGS))  # "slopes" are a rule elsewhere
 
 
 def roles(name: str) -> tuple[str, ...]:
