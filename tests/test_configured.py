@@ -9,7 +9,7 @@ import pytest
 
 from conformance import run
 from conformance.adapt.configured import ConfigurationError, loaded
-from conformance.calls.outcomes import Passed, Report
+from conformance.calls.outcomes import Advisory, Passed, Report
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.targets import TargetError, configured
@@ -243,7 +243,11 @@ def test_a_table_as_long_as_the_configuration_says_conforms_although_the_factor_
 )
 def test_a_call_that_changes_the_configuration_is_convicted_where_later_calls_read_it(tmp_path: Path, change: str, status: Status) -> None:
     code = ROTATE.replace("    return", "    y =") + f"    {change}\n    return y\n"
-    assert judged(tmp_path, code, STRETCHED).status is status
+    report = judged(tmp_path, code, STRETCHED)
+    assert report.status is status
+    changed = "rope_scaling.factor" if status is Status.DIFFERS else "head_dim"
+    said = f"changes the configuration that it is given, which layers share: {changed}"
+    assert said in {result.outcome.message for result in report.results if isinstance(result.outcome, Advisory)}
 
 
 LATER = BY_LAYER.replace('configuration["layer_types"][layer] == "full_attention"', "layer > 2")
@@ -256,9 +260,18 @@ def chosen(*, configuration, layer):
 """
 
 
+@pytest.mark.parametrize("where", ["x.shape[-2] > 3", "positions.size == 1"])
+def test_no_layer_is_blamed_for_what_depends_on_the_sizes_by_which_layers_take_turns(tmp_path: Path, where: str) -> None:
+    code = BY_LAYER.replace("    return", f"    positions = positions + ({where})\n    return")
+    told = [(found.does, *found.description) for found in judged(tmp_path, code, GEMMA).diagnoses.values()]
+    assert told
+    assert "only in layer" not in str(told)
+
+
 def test_the_layers_that_alone_are_wrong_are_told(tmp_path: Path) -> None:
     (found,) = judged(tmp_path, LATER, GEMMA).diagnoses.values()
-    assert "only in layer 3 (counted from 0), not in 0, 1, 2" in "; ".join((found.does, *found.description))
+    assert found.mutants == ("rope.rotate/as=full_attention",)
+    assert "only in layers 3, 4 (counted from 0), not in 0, 1, 2" in found.does
 
 
 def test_no_layers_are_told_where_all_of_a_kind_are_wrong(tmp_path: Path) -> None:

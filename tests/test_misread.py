@@ -160,7 +160,7 @@ def fixed(numbers: str) -> str:
         (fixed("'low_freq_factor': 1.0, 'high_freq_factor': 4.0"), WIDE, {"llama3.rotate/low_freq_factor=1,high_freq_factor=4"}),
         (fixed("'factor': 32.0"), STRETCHED, {"llama3.rotate/factor=32"}),
         (fixed("'factor': 8.0"), LINEAR, {"position_interpolation.rotate/factor=8"}),
-        (fixed("'original_max_position_embeddings': 8192"), SHORT, {"llama3.rotate/original_length=8192"}),
+        (fixed("'original_max_position_embeddings': 8192"), SHORT, {"llama3.rotate/length-fixed"}),
         (fixed("'original_max_position_embeddings': 131072"), STRETCHED, {"llama3.rotate/original_length=131072"}),
     ],
 )

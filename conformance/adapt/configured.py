@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -349,6 +349,17 @@ class _Configured:
     alone: bool
     probe: _Probe | None = None
     layers_asked: list[int] = field(default_factory=list)
+    as_given: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep the configuration as it is given."""
+        object.__setattr__(self, "as_given", deepcopy(self.configuration))
+
+    @property
+    def configuration_changes(self) -> list[str]:
+        """What calls changed in the configuration, in words."""
+        keys = list(_unlike(self.as_given, self.configuration))
+        return [f"changes the configuration that it is given, which layers share: {', '.join(keys)}"] if keys else []
 
     @property
     def __name__(self) -> str:
@@ -419,3 +430,13 @@ def _fill(configuration: Any, values: Mapping[str, list[float]]) -> None:
             configuration[name] = values[name]
         else:
             _fill(value, values)
+
+
+def _unlike(before: Mapping[str, Any], now: Mapping[str, Any], inside: str = "") -> Iterator[str]:
+    """Yield the keys whose values differ, with those that they stand in."""
+    for key in dict.fromkeys([*before, *now]):
+        one, other = before.get(key), now.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _unlike(one, other, f"{inside}{key}.")
+        elif one != other:
+            yield f"{inside}{key}"

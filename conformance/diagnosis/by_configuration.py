@@ -3,16 +3,26 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import islice
+from math import comb
+
+import numpy as np
 
 from conformance.adapt.configured import DECLARED, OFFERED, judged_as
 from conformance.calls.outcomes import Diagnosis
+from conformance.calls.subject import Subject
+from conformance.checks import golden_checks
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.conditions import CHANCE
 from conformance.mutants import for_operation
 from conformance.mutants.building import declaring, shown
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
+from refimpl.spec import axis_names
 
 #: So many layers are listed.
 LISTED = 8
+#: So many calls that were wrong, and that were right, have their rows repeated, and how often.
+AGAIN, TIMES = 6, (2, 3, 4, 5)
 
 
 def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Diagnosis | None:
@@ -29,26 +39,58 @@ def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Dia
 def in_layers(checked: Sequence[Checked]) -> str:
     """Return in words which layers alone are wrong, nothing where the others may be right by chance."""
     wrong, right = _layers(checked)
-    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}" if wrong else ""
+    known = wrong and right and _by_chance(checked, wrong) <= CHANCE
+    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}" if known else ""
 
 
 def of_wrong_layers(checked: Sequence[Checked]) -> list[Checked]:
-    """Return the checks of the layers that alone are wrong, nothing where the others may be right by chance."""
-    wrong, _ = _layers(checked)
-    return [check for check in checked if check.reply is not None and check.reply.layers and check.reply.layers[0] in wrong]
+    """Return the checks of the layers that alone are wrong, as far as these show."""
+    wrong, right = _layers(checked)
+    told = (check for check in checked if right and check.reply is not None and check.reply.layers)
+    return [check for check in told if check.reply is not None and check.reply.layers[0] in wrong]
+
+
+def with_more(checked: Sequence[Checked], subject: Subject | None) -> Sequence[Checked]:
+    """Return the checks, and those of calls of the same rows, repeated, where only some layers are wrong as far as they show.
+
+    Layers take turns by the sizes of a call: so the same numbers come to other layers.
+    """
+    if subject is None or not all(_layers(checked)):
+        return checked
+    told = [check for check in checked if check.vector.drawn and check.reply is not None and check.reply.layers and not check.vector.at]
+    told.sort(key=lambda check: sum(array.size for array in check.vector.inputs.values()))
+    some = [check for failed in (True, False) for check in [each for each in told if each.failed is failed][:AGAIN]]
+    return [*checked, *(_repeated(subject, check, times) for check in some for times in TIMES)]
+
+
+def _repeated(subject: Subject, check: Checked, times: int) -> Checked:
+    """Return the check of a call whose rows are repeated."""
+    operation, arrays = operations()[check.task.operation], check.vector.inputs
+    axes = {name: axis_names(operation.arrays[name], array.ndim) for name, array in arrays.items()}
+    rows = {name: np.concatenate([array] * times) if "batch" in (axes[name] or ()) else array for name, array in arrays.items()}
+    call = Arguments(rows, check.vector.parameters)
+    return golden_checks.check(subject, check.task, f"{check.vector.id}-repeated-{times}", call)
 
 
 def _layers(checked: Sequence[Checked]) -> tuple[Collection[int], Collection[int]]:
-    """Return which layers alone are wrong, and which are right; nothing where these may be right by chance."""
-    # Stored calls are at positions of their own, at which little may show, and always ask for the same layer.
-    drawn = (check for check in checked if check.vector.drawn and check.reply is not None and check.reply.layers)
-    asked = [(check.reply.layers[0], check.failed) for check in drawn if check.reply is not None]
+    """Return which layers are wrong in any call, and which in none."""
+    asked = _asked(checked)
     wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))
-    right = dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
-    of_wrong = [failed for layer, failed in asked if layer in wrong]
-    if not (wrong and right) or (1 - sum(of_wrong) / len(of_wrong)) ** (len(asked) - len(of_wrong)) > CHANCE / 10:
-        return (), ()
-    return wrong, right
+    return wrong, dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
+
+
+def _asked(checked: Sequence[Checked]) -> list[tuple[int, bool]]:
+    """Return the layer of each drawn call and whether it is wrong: stored ones are at places of their own, and always in the same layer."""
+    drawn = (check for check in checked if check.vector.drawn and check.reply is not None and check.reply.layers)
+    return [(check.reply.layers[0], check.failed) for check in drawn if check.reply is not None]
+
+
+def _by_chance(checked: Sequence[Checked], wrong: Collection[int]) -> float:
+    """Return how likely as many failures, put among the calls by chance, spare as many layers as these do."""
+    asked = _asked(checked)
+    failures, layers = sum(failed for _, failed in asked), {layer for layer, _ in asked}
+    among = sum(layer in wrong for layer, _ in asked)
+    return comb(among, failures) / comb(len(asked), failures) * comb(len(layers), len(wrong))
 
 
 def _listed(layers: Collection[int]) -> str:

@@ -20,7 +20,7 @@ class Candidate:
     """One explanation: what is named, what it does, and the function that does it.
 
     ``unrounded`` is the function without its rounding, where it rounds intermediates and does something else besides; ``numbers`` are those
-    that it takes for parameters, whatever is asked for.
+    that it takes for parameters, whatever is asked for. What is ``elsewhere`` stands in nothing that the code was given.
     """
 
     names: tuple[str, ...]
@@ -33,6 +33,7 @@ class Candidate:
     unrounded: Function | None = None
     forces: Mapping[str, object] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
+    elsewhere: bool = False
 
     @property
     def name(self) -> str:
@@ -53,6 +54,11 @@ class Candidate:
     def of_parameters(self) -> bool:
         """Whether it is the operation itself, with other parameters."""
         return isinstance(self.function, Altered) and self.function.by_parameters
+
+    @property
+    def behind(self) -> tuple[bool, bool]:
+        """Whether others go before it that fit equally well."""
+        return self.elsewhere, not self.of_parameters
 
     def answer(self, vector: Vector) -> dict[str, np.ndarray] | None:
         """Return its results for one vector, or nothing where it can't answer."""

@@ -18,7 +18,7 @@ from conformance.calls.subject import Subject
 from conformance.checks.evidence.known import CLEAR, answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
-from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers
+from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers, with_more
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
@@ -110,6 +110,7 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
         return _asked(checked, subject)
     misreadings = misread(checked[0].task.descriptor, configured)
     found = _asked(checked, subject, misreadings)
+    checked = with_more(checked, subject)
     if (found is None or not found.named) and (wrong := of_wrong_layers(checked)):
         alone = _asked(wrong, None, misreadings)
         found = alone if alone is not None and alone.named else found
@@ -275,11 +276,11 @@ def _rounds(operation: str, everything: Sequence[Seen], misreadings: Sequence[Ca
 def _fitting(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Fit]:
     """Return what fits, best first; of what fits equally well a mistake goes before a convention that would silence it.
 
-    A parameter that isn't taken goes before other mistakes.
+    A parameter that isn't taken goes before other mistakes, the number of another model behind them.
     """
     graded = ((_grade(candidate, everything), candidate) for candidate in candidates)
     fits = [(found, candidate) for found, candidate in graded if found is not None]
-    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything), not fit[1].of_parameters))
+    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything), *fit[1].behind))
 
 
 def _silences(candidate: Candidate, everything: Sequence[Seen]) -> bool:

@@ -1,7 +1,7 @@
 """What code computes that takes a number from elsewhere, in the configuration or in another model, for the one that it should read."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,8 @@ class _Reader:
         """Yield numbers of other models."""
         for numbers in RELEASED:
             if numbers.keys() <= self.said.keys() and not numbers.items() <= self.said.items():
-                yield self._instead({name: value for name, value in numbers.items() if value != self.said[name]})
+                other = {name: value for name, value in numbers.items() if value != self.said[name]}
+                yield replace(self._instead(other), elsewhere=True)
 
     def of_whole_heads(self) -> Iterator[Candidate]:
         """Yield the first frequencies of the whole head, and those of a base that is raised as for it, where a part of it turns."""

@@ -157,7 +157,8 @@ def _width(operation: str) -> Quantity:
 
         return partly
 
-    return Quantity("rotary width", "turn every channel", using, lambda given: given["head_dim"], _narrower, shares=(0.25, 0.5, 0.75))
+    every = "turn every channel that it is given"
+    return Quantity("rotary width", every, using, lambda given: given["head_dim"], _narrower, shares=(0.25, 0.5, 0.75))
 
 
 def _narrower(head_dim: int) -> tuple[int, ...]:

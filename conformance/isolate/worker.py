@@ -62,12 +62,12 @@ class Runner:
             "results": list(values),
             "dtypes": call.dtypes,
             "modified": sorted(call.modified),
-            "left": list(self.kept.changes()),
+            "left": [*self.kept.changes(), *_listed(self.implementation.function, "configuration_changes")],
             "aliases": sorted(call.aliases),
             "repeats": repeats,
             "unlike": unlike,
             "overwritten": sorted(call.overwritten),
-            "layers": _layers(self.implementation.function),
+            "layers": _listed(self.implementation.function, "layers_asked"),
         }
         return header, list(values.values())
 
@@ -293,10 +293,10 @@ def _runner(implementation: Implementation, framework: NumPy, under: str | None)
     return Runner(implementation, operation, framework, takes and features(operation) is None, under)
 
 
-def _layers(function: object) -> list[int]:
-    """Return which layers a function of a configuration was last asked for; none for any other function."""
-    asked = attribute(function, "layers_asked")
-    return asked if isinstance(asked, list) else []
+def _listed(function: object, name: str) -> list[Any]:
+    """Return what a function of a configuration tells of its last call, such as the layer; nothing for any other function."""
+    told = attribute(function, name)
+    return told if isinstance(told, list) else []
 
 
 def _description(runner: Runner) -> dict[str, object]:
