@@ -70,6 +70,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if whole(config):
         return
-    taken = list(sampling.taken([item.nodeid for item in items], config.getoption("sample_seed"), sampling.parts()))
+    sample = sampling.taken([item.nodeid for item in items], config.getoption("sample_seed"), sampling.parts())
+    taken = [is_taken or item.get_closest_marker("unsampled") is not None for item, is_taken in zip(items, sample, strict=True)]
     config.hook.pytest_deselected(items=[item for item, is_taken in zip(items, taken, strict=True) if not is_taken])
     items[:] = [item for item, is_taken in zip(items, taken, strict=True) if is_taken]

@@ -73,6 +73,14 @@ def test_a_wrong_number_is_found_and_told(operation: str, function: Function, na
     assert name in diagnosis.fix
 
 
+@pytest.mark.parametrize(("operation", "number"), [("yarn.frequencies", "beta_slow"), ("yarn.attention_factor", "slope")])
+def test_a_one_whatever_is_asked_for_is_no_power_of_what_is_asked_for(operation: str, number: str) -> None:
+    diagnosis = diagnose(operation, observe(operation, with_parameters(operation, **{number: 1.0})), "float32")
+
+    assert diagnosis is not None
+    assert (diagnosis.mutants, diagnosis.also_fits) == ((f"{operation}/{number}=1",), ())
+
+
 def test_where_every_vector_asks_for_the_same_the_right_number_is_told() -> None:
     seen = only(observe("rope.rotate", with_parameters("rope.rotate", base=10002.0)), base=10_000.0)
     diagnosis = diagnose("rope.rotate", seen, "float32")

@@ -137,6 +137,12 @@ def test_allowances_are_rounded_upwards() -> None:
     assert yaml.safe_load(written)["cases"][0]["allowed"] == {"float64": {"result": [[1.24e-9, None]]}}
 
 
+def test_an_operation_without_a_case_gets_no_file() -> None:
+    empty = SCHEMES["rope"].__class__("rope", (), SCHEMES["rope"].source, {}, ())
+    with pytest.raises(GenerationError, match=r"rope\.rotate must have a case, got none"):
+        document.tasks(empty, ROTATE)
+
+
 def test_an_unknown_parameter_is_named() -> None:
     bad = SCHEMES["rope"].__class__("rope", (), SCHEMES["rope"].source, {}, (rotation(baze=3.0),))
     with pytest.raises(GenerationError, match=r"rope.rotate/x: parameters must be head_dim.*got unknown \['baze'\]"):

@@ -343,7 +343,7 @@ def test_a_call_that_ends_its_worker_is_told_where_its_value_is_in_no_row(tmp_pa
         "@adapter.implements('rope.rotate')\ndef rotate(x, positions, **parameters):\n"
         "    if parameters['head_dim'] == 96:\n        os._exit(7)\n    return rope.rotate(x, positions, **parameters)\n"
     )
-    (found,) = survey.survey(str(tmp_path / "mine.py"), chosen=["rope.rotate"], head_dim=96)
+    (found,) = survey.curves(str(tmp_path / "mine.py"), chosen=["rope.rotate"], head_dim=96)
 
     assert found.met == "float32"
     assert found.wide is None

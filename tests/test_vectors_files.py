@@ -86,8 +86,7 @@ def test_the_exceptions_are_schemes() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_has_twelve_cases_below_a_megabyte(name: str) -> None:
-    assert sum(vector.operation == name for vector in GOOD) >= 12
+def test_the_file_of_an_operation_stays_below_a_megabyte(name: str) -> None:
     assert (vectors_directory() / f"{name}.yaml").stat().st_size < 1_000_000
 
 

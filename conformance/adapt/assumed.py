@@ -70,7 +70,7 @@ class Assumed:
             turned = f"channels {width.start} to {width.stop - 1} of {found.head_dim} turning: say it by partial_rotary_factor"
             told = [turned] if width != found.channels else []
             told += ["no scaling in these layers: nest rope_parameters by their kinds"] if plain else []
-            computed = _unscaled(operation) if plain else operation
+            computed = _unscaled(operation, found) if plain else operation
             for chosen in product(*unsaid.values()):
                 other = {**parameters, **dict(zip(unsaid, chosen, strict=True))}
                 changed = [f"{name}={other[name]}" for name in unsaid if other[name] != settled[name]]
@@ -91,9 +91,9 @@ class Assumed:
         return [found.channels, range(int(moved[0]), int(moved[-1]) + 1)]
 
 
-def _unscaled(operation: Operation) -> Operation:
-    """Return the operation of plain rope in the place of one with a scaling."""
-    return operations().get(f"rope.{operation.name.partition('.')[2]}", operation)
+def _unscaled(operation: Operation, found: Rotation) -> Operation:
+    """Return the operation of a rotation without a scaling in the place of one with it."""
+    return operations().get(f"{replace(found, operation=None).scheme}.{operation.name.partition('.')[2]}", operation)
 
 
 def _expected(operation: Operation, found: Rotation, settled: Mapping[str, Any], arrays: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -48,7 +48,8 @@ def fitted(operation: str, everything: Sequence[Seen], besides: Candidate | None
     for name, value, function in quantities.constants(operation):
         yield _constant(search, name, value, function)
     for quantity in quantities.quantities(operation):
-        yield from (_said(search, quantity, TIMES, share) for share in quantity.shares)
+        for share in quantity.shares:
+            yield from _said(search, quantity, TIMES, share)
         simple = list(_simple(search, quantity))
         for value in simple:
             yield from _linked(search, quantity, value)
@@ -87,7 +88,7 @@ def _explains(search: Search, quantity: Quantity, value: float) -> bool:
 def _linked(search: Search, quantity: Quantity, value: float) -> Iterator[Candidate]:
     """Yield the ways in which the number can come about."""
     for link, unknown in _unknowns(search, quantity, value):
-        yield _said(search, quantity, link, within(unknown, 0.0))
+        yield from _said(search, quantity, link, within(unknown, 0.0))
 
 
 def _settled(search: Search, quantity: Quantity, value: float) -> Iterator[Candidate]:
@@ -95,7 +96,7 @@ def _settled(search: Search, quantity: Quantity, value: float) -> Iterator[Candi
     for link, unknown in _unknowns(search, quantity, value):
         sources = [_differences(search, one, _turning(quantity, link)) for one in search.outward]
         (number,), (uncertainty,) = polished(sources, [unknown])
-        yield _said(search, quantity, link, within(number, uncertainty))
+        yield from _said(search, quantity, link, within(number, uncertainty))
 
 
 def _turning(quantity: Quantity, link: Link) -> Callable[[float], Function]:
@@ -132,13 +133,16 @@ def _weighted(difference: np.ndarray, margin: np.ndarray) -> np.ndarray:
     return np.asarray(-difference[judged] / np.where(margin[judged] > 0, margin[judged], 1.0))
 
 
-def _said(search: Search, quantity: Quantity, link: Link, unknown: float) -> Candidate:
+def _said(search: Search, quantity: Quantity, link: Link, unknown: float) -> Iterator[Candidate]:
+    """Yield how the number comes about; a sum, product or power with 0 is what was asked for, or the same whatever was."""
+    if unknown == 0 and not link.constant:
+        return
     number, name = f"{unknown:.10g}", quantity.name.replace("_", " ") if quantity.sign != "=" else quantity.name
     name_in_short = link.name.format(quantity=quantity.name.replace(" ", "_"), u=number).replace("+-", "-")
     function = quantity.using(used(link, quantity, unknown))
     found = _named(search, name_in_short, link.told.format(quantity=name, u=number), quantity.should, function)
     instead = link.constant and quantity.name in operations()[search.operation].parameters
-    return replace(found, numbers={quantity.name: unknown}) if instead else found
+    yield replace(found, numbers={quantity.name: unknown}) if instead else found
 
 
 def _constant(search: Search, name: str, value: object, function: Function) -> Candidate:

@@ -12,9 +12,8 @@ from conformance.adapt.configured import DECLARED, Beside, beside
 from conformance.diagnosis.candidates import Candidate
 from conformance.isolate.described import Descriptor
 from conformance.mutants.building import Function, altered, forcing
-from conformance.mutants.rotary import Rotary, form_of
+from conformance.mutants.rotary import Rotary, form_of, ladder_of_width
 from conformance.spec.declarations import operations
-from refimpl.forms.joining import those_of
 
 #: Numbers of released models that are often written into code.
 RELEASED: tuple[Mapping[str, float], ...] = (
@@ -26,8 +25,6 @@ RELEASED: tuple[Mapping[str, float], ...] = (
 #: Where code took what other layers have, the whole head in an exponent, and the longest length for the original one.
 OTHER_LAYERS = ("https://github.com/lablup/mlxcel/issues/1340",)
 WHOLE_HEADS = ("https://github.com/pie-project/pie/pull/603",)
-#: What layers do that don't turn.
-NONE = "none.rotate"
 OTHER_LENGTH = ("https://github.com/huggingface/transformers/issues/38224",)
 
 
@@ -53,8 +50,8 @@ class _Reader:
     def of_other_layers(self) -> Iterator[Candidate]:
         """Yield what other kinds of layers compute, and their base alone, or all but their base."""
         for kind, (other, parameters) in self.beside.others.items():
-            if other == NONE or not parameters.get("attn_scale", 1.0):  # what nothing is done by has a name without another kind
-                continue
+            if operations()[other].parameters.keys() == {"head_dim"} or not parameters.get("attn_scale", 1.0):
+                continue  # what nothing is done by has a name without another kind
             said = f"the configuration says of {kind}"
             alike = parameters.get("head_dim") == self.said.get("head_dim")
             ways = {"as": (f"computes what {said}", other, parameters)} if alike else {}
@@ -144,22 +141,16 @@ def _beyond(operation: str, original: int, length: int) -> Function:
     )
 
 
-def _whole(slot: Callable[..., np.ndarray], whole: int, given: tuple[np.ndarray, ...], rule: Mapping[str, Any]) -> np.ndarray:
-    """Return the frequencies of a whole head, whose further pairs have the last of the numbers that are given for each pair."""
-    longer = [np.pad(each, (0, max(0, whole // 2 - each.size)), mode="edge") for each in given]
-    return np.asarray(slot(*longer, **those_of(slot, {**rule, "head_dim": whole, "like": np.zeros(1)})))
-
-
 def _first(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return as many of the frequencies of a whole head as the part needs."""
-    return _whole(slot, whole, given, rule)[: head_dim // 2]
+    return ladder_of_width(slot, whole, given, rule)[: head_dim // 2]
 
 
 def _of_width(slot: Callable[..., np.ndarray], width: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return as many of the frequencies of a head of another width, which go on where it has fewer."""
     if width > head_dim:
         return _first(slot, width, *given, head_dim=head_dim, **rule)
-    return _whole(slot, head_dim, given, {**rule, "base": rule["base"] ** (head_dim / width)})
+    return ladder_of_width(slot, head_dim, given, {**rule, "base": rule["base"] ** (head_dim / width)})
 
 
 def _turned_so_far(rotate: Function, width: int, x: np.ndarray, *arrays: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
@@ -171,7 +162,7 @@ def _turned_so_far(rotate: Function, width: int, x: np.ndarray, *arrays: np.ndar
 
 def _raised(slot: Callable[..., np.ndarray], whole: int, *given: np.ndarray, head_dim: int, **rule: Any) -> np.ndarray:
     """Return the frequencies of a part by the base that those of a whole head have, if they have one."""
-    logarithms = np.log(_whole(slot, whole, given, rule))
+    logarithms = np.log(ladder_of_width(slot, whole, given, rule))
     steps = np.diff(logarithms)
     if not np.allclose(steps, steps[0]):
         message = "frequencies must be those of one base, got others"

@@ -18,7 +18,6 @@ from conformance.spec.constraints import constrained
 from refimpl.spec import Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
-Arrays = dict[str, np.ndarray]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
 MOST, MOST_AT_FULL = 9 << 20, 1 << 25
 #: How many numbers the square of a bias holds, of all heads.

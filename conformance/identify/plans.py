@@ -166,12 +166,6 @@ class Plan:
         return f"f({', '.join([*places, *(f'{name}={role}' if name != role else name for name, role in named.items())])})"
 
 
-def settings(plan: Plan) -> dict[str, str]:
-    """Return what the argument of every setting is called."""
-    named = {role: name for name, role in {**plan.keywords, **plan.optional}.items() if role in SETTINGS}
-    return {**{role: role for role in plan.arguments if role in SETTINGS}, **named}
-
-
 def said(form: str) -> Plan:
     """Return the plan that a person writes as ``f(x, positions, base=base)``."""
     call = parsed(form)

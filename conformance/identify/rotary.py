@@ -223,7 +223,8 @@ def _also(parameters: Mapping[str, Seen]) -> Iterator[str]:
         base = float(written(seen["base"] ** (channels / seen["head_dim"])))
         if digits(base) <= digits(seen["base"]):
             slower = f"at positions divided by {written(seen['factor'])}"
-            yield f"the same as base {written(base)} over the first {channels} channels (partial_rope) {slower}"
+            scheme = _turning()[0][0].name.partition(".")[0]
+            yield f"the same as base {written(base)} over the first {channels} channels ({scheme}) {slower}"
 
 
 def _growth(turns: Turns) -> float | None:

@@ -15,13 +15,13 @@ from conformance.laws import (
     grids,
     ladders,
     learned,
-    longrope,
     permuting,
     stepwise,
     sums,
+    switching,
     tables,
     temperature,
-    transformer_xl,
+    terms,
     turning,
     universal,
     windowed,
@@ -35,7 +35,7 @@ __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "c
 
 #: What falsifies every law of most operations.
 GENERAL: Mapping[Law, Checker] = {
-    **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
+    **turning.LAWS, **ladders.LAWS, **switching.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
     **temperature.LAWS, **counting.LAWS, **grids.LAWS, **additive.LAWS,
 }
 
@@ -47,8 +47,8 @@ PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
     "outside": learned.LAWS,
     "relative_positions": buckets.LAWS,
     "saturation": distance_aware.LAWS,
-    "position_bias": transformer_xl.LAWS,
-    "scores": transformer_xl.SHIFT,
+    "position_bias": terms.LAWS,
+    "scores": terms.SHIFT,
     "spacing": tables.LAWS,
     "window": windowed.LAWS,
     "-> cos": tables.LAWS,

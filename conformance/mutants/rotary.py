@@ -37,6 +37,12 @@ def cut(head_dim: int, base: float, whole: int) -> Array:
     return spectrum(whole, base)[: head_dim // 2]
 
 
+def ladder_of_width(slot: Callable[..., Array], width: int, given: Sequence[Array], rule: Mapping[str, Any]) -> np.ndarray:
+    """Return the frequencies of heads that wide, whose further pairs have the last of the numbers that are given for each pair."""
+    longer = [np.pad(each, (0, max(0, width // 2 - each.size)), mode="edge") for each in given]
+    return np.asarray(slot(*longer, **those_of(slot, {**rule, "head_dim": width, "like": np.zeros(1)})))
+
+
 def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
     """Leave queries and keys at their own positions."""
     return query_positions, key_positions

@@ -72,5 +72,6 @@ def on_axes(case: "Vector") -> Iterator[np.ndarray]:
 
 def slowed(case: "Vector", theta: np.ndarray) -> np.ndarray:
     """Return how many times slower each pair turns than without a scaling."""
-    ratios: np.ndarray = float(str(case.parameters["base"])) ** (-np.arange(theta.size) / theta.size) / theta
+    p: Mapping[str, Any] = case.parameters
+    ratios: np.ndarray = p["base"] ** (-np.arange(theta.size) / theta.size) / theta
     return ratios

@@ -24,17 +24,10 @@ NARROWEST, WIDEST = 2, 4_096
 PLACES = frozenset({"positions", "query_positions", "key_positions", "offsets"})
 
 
-def survey(
-    target: str, *, chosen: Collection[str] = (), head_dim: int = 128, limits: Limits | None = None, progress: Progress | None = None
-) -> list[Curve]:
-    """Return the curve of every implementation and dtype: of all rotations, codes and biases, or of the chosen operations."""
-    return list(curves(target, chosen=chosen, head_dim=head_dim, limits=limits, progress=progress))
-
-
 def curves(
     target: str, *, chosen: Collection[str] = (), head_dim: int = 128, limits: Limits | None = None, progress: Progress | None = None
 ) -> Iterator[Curve]:
-    """Yield them one by one."""
+    """Yield the curve of every implementation and dtype: of all rotations, codes and biases, or of the chosen operations."""
     verify(chosen, head_dim)
     with leaving([target]), Session(target, limits) as session, Session(wide.REFERENCE) as reference:
         wanted = Selection(None, _measured(chosen), None, None, "core", 0)

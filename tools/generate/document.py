@@ -31,7 +31,11 @@ class Task:
 def tasks(scheme: Scheme, operation: Operation) -> list[Task]:
     """Return the cases of an operation with all inputs and parameters, in the order of the declaration."""
     short = operation.name.split(".", 1)[1]
-    return [task(f"{scheme.name}.{case.name}", operation, case) for case in scheme.cases if case.operation == short]
+    found = [task(f"{scheme.name}.{case.name}", operation, case) for case in scheme.cases if case.operation == short]
+    if not found:
+        message = f"{operation.name} must have a case, got none"
+        raise GenerationError(message)
+    return found
 
 
 def task(identity: str, operation: Operation, case: Case) -> Task:

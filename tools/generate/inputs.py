@@ -15,7 +15,6 @@ SLOW_PAIRS = 2
 BYTES_OF_A_HASH = 32
 
 Number = int | float
-Nested = Number | list["Nested"] | tuple["Nested", ...]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Laws of LongRoPE: two lists of factors, the length that chooses between them, and the attention factor."""
+"""Laws of two lists of factors: the length that chooses between them, and the attention factor."""
 
 from collections.abc import Iterator, Mapping
 

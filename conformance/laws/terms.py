@@ -1,4 +1,4 @@
-"""Laws of Transformer-XL: four terms that add up, and scores of distances that are moved to their keys."""
+"""Laws of logits in terms: four of them that add up, and scores of distances that are moved to their keys."""
 
 from collections.abc import Iterator, Mapping
 
