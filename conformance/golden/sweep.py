@@ -64,7 +64,21 @@ def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     ]
     for parameters in (every[0] or next(settings(operation, restrictions, rng), None), *every[1:]):
         if parameters is not None:
-            yield _call(operation, parameters, takes, dtype, rng)
+            swept = _call(operation, parameters, takes, dtype, rng)
+            yield swept
+            yield from _decoded(operation, swept.arguments, takes)
+
+
+def _decoded(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Large]:
+    """Yield calls of one token past the last grid, as decoding makes them."""
+    end = max(grids.ends(call.parameters), default=0)
+    if end and not takes.gridded and not takes.counted:
+        room = places.room(call.parameters, {"token": 1}, takes)
+        for number in (end, end + 1):
+            if room.lowest <= number <= room.highest:
+                alone = call.with_arrays(positions=np.full((1,), number))
+                counts = {name: math.prod(result_shape(operation, alone, name)) for name in operation.results}
+                yield Large(alone, {name: np.arange(count) for name, count in counts.items()})
 
 
 def _widths(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Large]:

@@ -21,12 +21,14 @@ def _ends(trial: Trial) -> list[int]:
 
 
 def counts_on(trial: Trial) -> Iterator[Sides]:
-    """Tokens past the last grid stand as far behind the first of them as their numbers are higher, on every axis."""
+    """Tokens past the last grid stand as far behind the first of them as their numbers are higher, on every axis; one alone, too."""
     call, end = trial.arguments, _ends(trial)[-1]
     numbers = call.arrays["positions"]
     first = trial.answer(call.with_arrays(positions=np.full_like(numbers, end)))
     yield exactly(first.values, first.values[..., :1])
-    yield same(trial.answer(call.with_arrays(positions=end + numbers)), first + numbers[..., None])
+    later = trial.answer(call.with_arrays(positions=end + numbers))
+    yield same(later, first + numbers[..., None])
+    yield exactly(trial.answer(call.with_arrays(positions=end + numbers[..., -1:])).values, later.values[..., -1:, :])
 
 
 def follows(trial: Trial) -> Iterator[Sides]:

@@ -53,7 +53,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "start_tokens": (0, 4, 1, 256),
     "text": ((3, 2), (1, 4), (2, 1)),
     "times": ((1, 1), (2, 1), (1, 3), (4, 2)),
-    "tokens_per_second": (1, 2, 4),
+    "tokens_per_second": (1, 25, 2, 13),
     "top_k": (2, 1, 3, 8),
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1), (6, 18), (12, 6)),
