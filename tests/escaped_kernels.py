@@ -9,6 +9,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
+from conformance.golden import grids
 from refimpl.schemes import (
     axial_rope,
     learned,
@@ -612,6 +613,14 @@ def without_the_last_heads_of(right: Function, tile: int) -> Function:
     return kernel
 
 
+def never_ahead_alone(positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Leave out a delta above 0 where one token is asked for past the last grid."""
+    right = np.asarray(mrope.positions(positions, **said))
+    if positions.shape[-1] > 1 or positions.min() < max(grids.ends(said), default=0):
+        return right
+    return np.minimum(right, positions[..., None])
+
+
 def with_few_grids(positions: np.ndarray, *, widths: Sequence[int], **said: Any) -> np.ndarray:
     """Return the positions of grids, of which the sixth and those after it are one column wide."""
     return np.asarray(mrope.positions(positions, widths=(*widths[:5], *[1] * len(widths[5:])), **said))
@@ -686,6 +695,7 @@ BETWEEN: list[Kernel] = [
     Kernel("the last of whole tiles of heads", "rope.rotate", without_the_last_heads_of(rotate, 32), {"layout": "half"}),
     Kernel("the last of whole tiles of heads", "rope.attend", without_the_last_heads_of(attend, 32), {"layout": "half"}),
     Kernel("pairs after tiles of 16", "rope.rotate", unturned_in_half, {**HALVES, "head_dim": (64, 80, 96, 128)}),
+    Kernel("one token alone is never ahead of its number", "mrope.positions", never_ahead_alone, {}),
     Kernel("the sixth grid has one column", "mrope.positions", with_few_grids, {}),
     *(Kernel(f"patches in rows from grid {first + 1} on", "axial_rope.positions", patches_in_rows(first), {}) for first in (2, 3, 5, 8)),
     *(

@@ -202,3 +202,14 @@ def test_tiled_frequencies_need_neighbours() -> None:
 def test_frequencies_that_rise_need_sides(ladder: axial_rope.Ladder) -> None:
     with pytest.raises(SpecificationError, match=rf"^sides must be given with the ladder {ladder}, got \(\)$"):
         axial_rope.rotate(np.ones((1, 1, 1, 4)), np.ones((1, 2)), head_dim=4, axes=(2, 2), ladder=ladder)
+
+
+def test_a_list_of_all_patches_from_which_some_are_picked_conforms() -> None:
+    def picked(positions: np.ndarray, *, times: Any, heights: Any, widths: Any, merge: int) -> np.ndarray:
+        every = []
+        for time, height, width in zip(times, heights, widths, strict=True):
+            blocks = np.indices((height, width)).reshape(2, height // merge, merge, width // merge, merge).transpose(1, 3, 2, 4, 0)
+            every += [blocks.reshape(-1, 2)] * time
+        return np.asarray(np.concatenate(every)[positions])
+
+    assert_conforms(picked, "axial_rope.positions", level="smoke")

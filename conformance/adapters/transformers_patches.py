@@ -10,7 +10,5 @@ from conformance.adapters.transformers_adapter import adapter
 
 @adapter.implements("axial_rope.positions", lowest=0, dtypes=("float32",))
 def by_grids(positions: torch.Tensor, *, times: tuple[int, ...], heights: tuple[int, ...], widths: tuple[int, ...], merge: int) -> Any:
-    """Return the places of some patches, from a list of all whose last grid has as many steps as they need."""
-    step = heights[-1] * widths[-1]
-    last = (*times[:-1], times[-1] + int(positions.max()) // step)
-    return get_vision_position_ids(torch.tensor(list(zip(last, heights, widths, strict=True))), merge)[positions]
+    """Return the places of some patches, from a list of all."""
+    return get_vision_position_ids(torch.tensor(list(zip(times, heights, widths, strict=True))), merge)[positions]

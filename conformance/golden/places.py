@@ -9,6 +9,7 @@ import numpy as np
 from conformance.calls.takes import Takes
 from conformance.golden import grids
 from conformance.spec.arguments import Parameters
+from conformance.spec.constraints import patches_of
 from conformance.spec.ranges import BESIDE, EDGES, FARTHEST
 
 Generator = np.random.Generator
@@ -65,6 +66,9 @@ def among(parameters: Parameters, room: Room, takes: Takes) -> Room:
 def _bounds(parameters: Parameters, sizes: Mapping[str, int]) -> tuple[int, int]:
     if "bits" in parameters:
         return 0, (1 << int(parameters["bits"])) - 1
+    patches = patches_of(parameters)
+    if patches is not None:
+        return 0, patches - 1
     if parameters.get("outside") == "raise":
         return 0, sizes["length"] - 1
     if "length" in parameters:

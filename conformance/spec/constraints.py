@@ -1,5 +1,6 @@
 """What drawn arguments must obey beyond axes and rules, by the names that declarations give them: tables as long as a parameter says."""
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -39,6 +40,19 @@ def inside_of_the_code(_: Mapping[str, str], arrays: Arrays, parameters: Paramet
 
 #: So many rows of a table are left free at most where its first ones are no position's, as those of padding.
 FREE = 64
+
+
+def inside_of_the_grids(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Move positions to the patches that grids have; where text stands between grids, more of it may follow."""
+    patches = patches_of(parameters)
+    return {**arrays, "positions": within(arrays["positions"], patches)} if patches is not None else arrays
+
+
+def patches_of(parameters: Parameters) -> int | None:
+    """Return how many patches grids have that lie one after the other; nothing where there are none, or text stands between them."""
+    if "times" not in parameters or "text" in parameters:
+        return None
+    return sum(map(math.prod, zip(*(parameters[name] for name in ("times", "heights", "widths")), strict=True)))
 
 
 def inside_of_the_table(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
@@ -154,6 +168,7 @@ RULES: tuple[Rule, ...] = (
     one_row_per_offset,
     one_score_per_distance,
     inside_of_the_code,
+    inside_of_the_grids,
     inside_of_the_table,
     slowing,
     inside_of_the_length,

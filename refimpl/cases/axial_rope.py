@@ -184,7 +184,6 @@ POSITIONS = (
     positions_case("two-images", "the first grid's sides for every grid", positions=list(range(20)), times=(1, 1), heights=(4, 2),
                    widths=(2, 6)),
     positions_case("packed", "a grid's offset forgotten, or a video counted as one step", positions=list(range(76)), **PACKED),
-    positions_case("beyond", "patches past the last grid in rows of their own", positions=[75, 76, 77, 78, 88, 1_000], **PACKED),
     positions_case("third-grid", "blocks in the first two grids only", positions=list(range(8, 24)), times=(1, 1, 1), heights=(2, 2, 4),
                    widths=(2, 2, 4)),
     positions_case("after-a-large-grid", "where a grid begins kept in single precision", times=(1, 1), heights=(4_097, 2),

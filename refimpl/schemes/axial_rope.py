@@ -274,10 +274,7 @@ SCHEME = Scheme(
             "`reshape(h // m, m, w // m, m).permute(0, 2, 1, 3)` in Qwen2-VL's `rot_pos_emb` (Wang et al. 2024, section 2.1). Rows and "
             "columns are those of the patches, and the same at every step in time. MiniMax-M3 turns by the step too: that isn't judged."
         ),
-        (
-            "Beyond the last grid a patch has the place that it would have if that grid had more steps in time. Code that makes the whole "
-            "list ends with the last grid, and is judged there."
-        ),
+        "Nobody is asked for a patch beyond the last grid: code may make the whole list and pick from it.",
         "With neighbouring channels as pairs, the orders `block` and `joined` are the same.",
     ),
     layer=layer,
