@@ -204,3 +204,38 @@ def test_a_base_that_no_layer_has_is_told() -> None:
 
     assert [(finding.name, finding.key) for finding in found] == [("unread-base", "text_config.rope_theta")]
     assert not every
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("llama4_scaling_beta", "llama_4_scaling_beta"),
+        ("llama_scaling_beta", "llama_4_scaling_beta"),
+        ("llama4ScalingBeta", "llama_4_scaling_beta"),
+        ("yarn_beta_fast", "beta_fast"),
+        ("yarn_factor", "factor"),
+        ("mscaleAllDim", "mscale_all_dim"),
+    ],
+)
+def test_a_key_with_the_letters_of_a_known_one_or_a_prefix_is_told_which_is_meant(key: str, meant: str) -> None:
+    scaling = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 8192, "rope_theta": 1e6}
+    sizes = {"model_type": "ministral3", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "max_position_embeddings": 131072}
+    (found,) = config.read({**sizes, "rope_parameters": {**scaling, key: 0.1}}).every_finding
+    assert (found.name, f"did you mean {meant}?" in found.text) == ("misspelt-key", True)
+
+
+@pytest.mark.parametrize(("key", "finding"), [("llama_4_scaling_beta", "outside-scaling"), ("llama4_scaling_beta", "misspelt-key")])
+def test_a_slope_of_queries_outside_of_the_scaling_is_warned_of_once(key: str, finding: str) -> None:
+    sizes = {"model_type": "ministral3", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "max_position_embeddings": 131072}
+    reading = config.read({**sizes, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}, key: 0.1})
+    assert [each.name for each in reading.every_finding] == [finding]
+
+
+@pytest.mark.parametrize("types", [("yarn", "linear"), ("linear", "yarn"), ("yarn", "mrope"), ("yarn", "linar")])
+def test_of_two_rope_types_that_contradict_each_other_none_is_picked(types: tuple[str, str]) -> None:
+    sizes = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 131072, "rope_theta": 1e4}
+    reading = config.read({**sizes, "rope_scaling": {"rope_type": types[0], "type": types[1], "factor": 4.0}})
+    (found,) = reading.every_finding
+    rule = "rope_scaling.rope_type and rope_scaling.type must name the same rope type"
+    assert found.text == f"{rule}, got {[*types]}"
+    assert not any("rope type is" in decision.says for kind in reading.kinds for decision in kind.decisions)

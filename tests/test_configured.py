@@ -432,6 +432,9 @@ def test_a_length_is_offered_where_something_depends_on_it(capsys: pytest.Captur
     on_axes, plain = capsys.readouterr().out.split("\nconfig.rotate\n")
     assert "  length:" in plain
     assert "  length:" not in on_axes
+    assert all(f"  {operation}" in on_axes for operation in ("mrope.rotate", "axial_rope.rotate"))
+    assert main(["show", "config.attention_factor"]) == 0
+    assert "  length: null" in capsys.readouterr().out
 
 
 IMAGES = """

@@ -24,6 +24,7 @@ from test_configured import (
     judged,
 )
 
+from conformance.diagnosis.miscounted import EXCHANGED, MISCOUNTS
 from conformance.diagnosis.misread import misread
 from conformance.isolate.session import Session
 
@@ -93,6 +94,36 @@ def rotate(x, positions, *, configuration, layer):
 """
 FIRST_LAYER = BY_LAYER.replace('configuration["layer_types"][layer]', 'configuration["layer_types"][5 - layer]')
 WIDE = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "low_freq_factor": 2.0, "high_freq_factor": 10.0}}
+OF_NUMBERS = """
+
+@adapter.implements("config.frequencies")
+def numbers(*, configuration, length=None):
+    return NUMBERS
+"""
+OF_RULE = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, length=None):
+    return turned(x, positions, NUMBERS)
+"""
+PLAINLY = "configuration['rope_theta'] ** (-np.arange(0, {0}, 2) / {0})"
+ONCE_LONGER = "(1e4 * ({} if length > 512 else 1.0) ** (16 / 14)) ** (-np.arange(0, 16, 2) / 16)"
+FACTOR_OF_ONE = """
+
+@adapter.implements("config.attention_factor")
+def factor(*, configuration):
+    return 1.0
+"""
+YARN = {**BASIC, "rope_theta": 1e6, "rope_scaling": {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 8192}}
+NARROW = {**PLAIN, "head_dim": 8}
+COUNTING = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, layer):
+    count = configuration["num_hidden_layers"]
+    return x if RESTS else turned(x, positions, configuration["rope_theta"] ** (-np.arange(0, 16, 2) / 16))
+"""
+COUNTED = {**BASIC, "model_type": "smollm3", "rope_theta": 5e5, "num_hidden_layers": 9, "no_rope_layer_interval": 4}
 SHORT = {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "original_max_position_embeddings": 4096}}
 HALF = {**DYNAMIC, "partial_rotary_factor": 0.5}
 ALPHA = {
@@ -152,7 +183,7 @@ def fixed(numbers: str) -> str:
         (
             BY_LAYER.replace("if full", "if not full"),
             GEMMA,
-            {"rope.rotate/as=full_attention", "position_interpolation.rotate/as=sliding_attention"},
+            {"rope.rotate/kinds-exchanged", "position_interpolation.rotate/kinds-exchanged"},
         ),
         (BY_LAYER.replace("(local, 10000.0)", "(configuration, 10000.0)"), GEMMA, {"rope.rotate/scaled-as=full_attention"}),
         (BY_LAYER.replace("(local, 10000.0)", "(local, 1e6)"), GEMMA, {"rope.rotate/base-of=full_attention"}),
@@ -194,3 +225,53 @@ def test_no_declaration_is_advised_under_which_calls_stay_wrong(tmp_path: Path) 
     (found,) = judged(tmp_path, TEMPERED, RESTING_TEMPERED).diagnoses.values()
     assert found.mutants == ("temperature.scale/left-out",)
     assert found.fix == "multiply the queries by the temperature"
+
+
+@pytest.mark.parametrize(
+    ("code", "configuration", "name"),
+    [
+        (OF_RULE.replace("NUMBERS", PLAINLY.format(16)), YARN, "yarn.rotate/plain-rope"),
+        (OF_RULE.replace("NUMBERS", PLAINLY.format(12)), PHI, "longrope.rotate/plain-rope"),
+        (FACTOR_OF_ONE, PHI, "longrope.attention_factor/factor-missing"),
+        (OF_NUMBERS.replace("NUMBERS", PLAINLY.format(16)), PLAIN, "rope.frequencies/head_dim=16"),
+        (OF_NUMBERS.replace("NUMBERS", PLAINLY.format(16)), NARROW, "rope.frequencies/head_dim=16"),
+        (OF_NUMBERS.replace("NUMBERS", PLAINLY.format(16) + " / 4"), LINEAR, "position_interpolation.frequencies/head_dim=16"),
+        (OF_NUMBERS.replace("NUMBERS", ONCE_LONGER.format("8.0")), DYNAMIC, "dynamic_ntk.frequencies/factor-once-longer"),
+        (OF_RULE.replace("NUMBERS", ONCE_LONGER.format("8.0")), DYNAMIC, "dynamic_ntk.rotate/factor-once-longer"),
+        (OF_RULE.replace("NUMBERS", ONCE_LONGER.format("length / 64")), DYNAMIC, "dynamic_ntk.rotate/one-not-subtracted-once-longer"),
+    ],
+)
+@pytest.mark.usefixtures("unshrunk")
+def test_what_is_left_out_of_a_rule_or_of_a_head_is_named_first(
+    tmp_path: Path, code: str, configuration: Mapping[str, Any], name: str
+) -> None:
+    (found,) = judged(tmp_path, code, configuration).diagnoses.values()
+    assert found.mutants == (name,)
+
+
+def test_as_many_frequencies_as_no_head_has_get_no_name(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, OF_NUMBERS.replace("NUMBERS", PLAINLY.format(24)), PLAIN).diagnoses.values()
+    assert not found.named
+
+
+@pytest.mark.parametrize(
+    ("rests", "name"),
+    [
+        ("layer % 4 == 0", "layers-one-late"),
+        ("(layer + 2) % 4 == 0", "layers-one-early"),
+        ("(count - layer) % 4 == 0", "layers-from-the-end"),
+        ("(layer + 1) % 4 != 0", "kinds-exchanged"),
+    ],
+)
+@pytest.mark.usefixtures("unshrunk")
+def test_layers_that_are_counted_wrongly_are_told_by_how(tmp_path: Path, rests: str, name: str) -> None:
+    found = judged(tmp_path, COUNTING.replace("RESTS", rests), COUNTED).diagnoses.values()
+    assert {each.mutants for each in found} == {(f"none.rotate/{name}",), (f"rope.rotate/{name}",)}
+
+
+@pytest.mark.parametrize("rests", ["False", "True", "layer < 3"])
+@pytest.mark.usefixtures("unshrunk")
+def test_layers_that_no_count_explains_are_told_as_before(tmp_path: Path, rests: str) -> None:
+    found = judged(tmp_path, COUNTING.replace("RESTS", rests), COUNTED).diagnoses.values()
+    assert found
+    assert not {each.mutants[0].partition("/")[2] for each in found} & {*MISCOUNTS, EXCHANGED[0]}

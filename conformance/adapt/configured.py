@@ -23,7 +23,7 @@ from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.configuration.computing import learned
 from refimpl.configuration.families import is_known
-from refimpl.configuration.findings import ON_AXES, called
+from refimpl.configuration.findings import ON_AXES, ON_GRID, called
 from refimpl.configuration.readers import UNREAD_PART
 from refimpl.configuration.temperatures import LEARNED_SCALE, LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
@@ -33,7 +33,7 @@ TURNS_ON_AXES = "config.rotate_on_axes"
 #: What says by how much queries are multiplied.
 SCALES = "config.scale"
 #: Functions that are judged as operations of other names.
-ELSEWHERE = {TURNS_ON_AXES: [ON_AXES], SCALES: [SCALE, LOG_SCALE, LEARNED_SCALE]}
+ELSEWHERE = {TURNS_ON_AXES: [ON_AXES, ON_GRID], SCALES: [SCALE, LOG_SCALE, LEARNED_SCALE]}
 #: What such functions offer, and the arrays that each is given.
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "config.rotate": ("x", "positions"),
@@ -55,6 +55,8 @@ KEYWORDS = {
 }
 #: Those that every such function may take.
 ALWAYS = ("configuration", "layer")
+#: What some of these are for single functions: LongRoPE's two factors are given, and what is given isn't judged.
+ALONE = {"config.attention_factor": {"length": "null: no factor that is judged depends on how long the sequence is"}}
 #: Which parameters it may declare: no key says them.
 DECLARED = ("layout", "direction")
 #: What a file may have, and an object in it: published ones have some hundred keys.
@@ -125,6 +127,13 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
     return replace(adapter, implementations=found)
 
 
+def kinds_of_layers(path: Path) -> Mapping[str, tuple[int, ...]]:
+    """Return which layers each kind has, under the names by which kinds are judged."""
+    kinds = read(loaded(path)).kinds
+    names = [kind.name for kind in kinds]
+    return {called(kind.name, names): kind.layers or () for kind in kinds}
+
+
 def judged_as(name: str) -> list[str]:
     """Return the operations that such a function can be judged as, by what a configuration says."""
     alike = [known for known in operations().values() if known.name.endswith(f".{name.removeprefix(CONFIG)}")]
@@ -135,7 +144,7 @@ def keywords(name: str) -> Mapping[str, str]:
     """Return what such a function may take by keyword: a length, or what weights hold, only where something may depend on it."""
     alike = [operations()[each] for each in judged_as(name)]
     known = {*ALWAYS, *(each for operation in alike for each in (*operation.parameters, *operation.arrays))}
-    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if keyword in known}
+    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if keyword in known} | ALONE.get(name, {})
 
 
 def of_axes(axes: str) -> bool:

@@ -24,7 +24,7 @@ from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, explains, grade
-from conformance.diagnosis.misread import misread
+from conformance.diagnosis.misread import misread, of_other_shape
 from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, compared, seen
@@ -114,6 +114,8 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
     if (found is None or not found.named) and (wrong := of_wrong_layers(checked)):
         alone = _asked(wrong, None, misreadings)
         found = alone if alone is not None and alone.named else found
+    if (found is None or not found.named) and (other := of_other_shape(misreadings, checked)):
+        found = _diagnosis([other], ())
     return by_configuration(found, checked)
 
 

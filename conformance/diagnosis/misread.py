@@ -1,6 +1,7 @@
 """What code computes that takes a number from elsewhere, in the configuration or in another model, for the one that it should read."""
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.configured import DECLARED, Beside, beside
+from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.candidates import Candidate
 from conformance.isolate.described import Descriptor
 from conformance.mutants.building import Function, altered, forcing
 from conformance.mutants.rotary import Rotary, form_of, ladder_of_width
 from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 
 #: Numbers of released models that are often written into code.
 RELEASED: tuple[Mapping[str, float], ...] = (
@@ -25,7 +28,24 @@ RELEASED: tuple[Mapping[str, float], ...] = (
 #: Where code took what other layers have, the whole head in an exponent, and the longest length for the original one.
 OTHER_LAYERS = ("https://github.com/lablup/mlxcel/issues/1340",)
 WHOLE_HEADS = ("https://github.com/pie-project/pie/pull/603",)
+#: How far numbers of another shape may lie apart: half precision keeps them closer.
+ROUGHLY = 0.02
 OTHER_LENGTH = ("https://github.com/huggingface/transformers/issues/38224",)
+
+
+def of_other_shape(candidates: Sequence[Candidate], checked: Sequence[Checked]) -> Candidate | None:
+    """Return which candidate gives what came where all of that has other shapes than asked for, by these and roughly by its numbers."""
+    came = [(one.vector, one.reply.values) for one in checked if one.reply is not None and one.vector.error is None]
+    return next((each for each in candidates if came and all(_gives(each, vector, values) for vector, values in came)), None)
+
+
+def _gives(candidate: Candidate, vector: Vector, came: Mapping[str, np.ndarray]) -> bool:
+    asked = vector.expected or {}
+    if any(np.shape(values) == asked[name].shape for name, values in came.items()):
+        return False
+    given = candidate.answer(vector) or {}
+    alike = (np.shape(values) == given[name].shape for name, values in came.items() if name in given)
+    return bool(given) and all(alike) and all(np.allclose(values, given[name], rtol=ROUGHLY, atol=0) for name, values in came.items())
 
 
 def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
@@ -35,7 +55,7 @@ def misread(descriptor: Descriptor, path: Path) -> list[Candidate]:
     if found is None:
         return []
     reader = _Reader(descriptor.operation, said, found)
-    of_widths = (*reader.of_whole_heads(), *reader.of_other_heads())
+    of_widths = (*reader.of_whole_heads(), *reader.of_other_heads(), *reader.of_other_shapes())
     return [*reader.of_other_layers(), *reader.of_other_lengths(), *reader.of_other_models(), *of_widths]
 
 
@@ -71,7 +91,7 @@ class _Reader:
     def of_other_lengths(self) -> Iterator[Candidate]:
         """Yield longer lengths in the place of the original one, and where the rule changes."""
         original, factor = self.said.get("original_length"), self.said.get("factor", 1.0)
-        if original is None:
+        if original is None or "base" not in self.said:  # longer ones leave nothing of a factor, and that has a name
             return
         longer = {"the longest one": self.beside.longest or original, "the factor times it": round(factor * original)}
         for length, name in {length: name for name, length in longer.items() if length != original}.items():
@@ -83,8 +103,10 @@ class _Reader:
 
     def of_other_models(self) -> Iterator[Candidate]:
         """Yield numbers of other models."""
+        longest = math.inf if "base" in self.said else self.beside.longest or math.inf
         for numbers in RELEASED:
-            if numbers.keys() <= self.said.keys() and not numbers.items() <= self.said.items():
+            shorter = numbers.get("original_length", 0) < longest
+            if shorter and numbers.keys() <= self.said.keys() and not numbers.items() <= self.said.items():
                 other = {name: value for name, value in numbers.items() if value != self.said[name]}
                 yield replace(self._instead(other), elsewhere=True)
 
@@ -115,6 +137,21 @@ class _Reader:
             if 0 < width < own and self.operation.endswith(".rotate"):
                 narrow = partial(_turned_so_far, Rotary().of(self.operation), width)
                 yield self._named(f"head_dim={head}", f"turns {heads}, and leaves the others as they are", should, fix, narrow, ())
+
+    def of_other_shapes(self) -> Iterator[Candidate]:
+        """Yield the frequencies of heads of another width that stands in the configuration, as many as these have."""
+        own, whole = self.said.get("head_dim"), self.beside.head_dim
+        if own is None or not self.operation.endswith(".frequencies"):
+            return
+        heads = {
+            head: (2 * (head * own // (2 * whole)), f"heads of {head} channels, {whose}") for head, whose in self.beside.widths.items()
+        }
+        for head, (width, whose) in ({whole: (whole, f"the whole head, {whole} channels")} | heads).items():
+            if width not in (0, own):
+                does, should = f"computes the frequencies of {whose}", f"compute those of {own} channels"
+                function = forcing(self.operation, {"head_dim": width})
+                fix = "read head_dim, and the part of it that turns, of the layer that is asked for"
+                yield self._named(f"head_dim={head}", does, should, fix, function, WHOLE_HEADS if head == whole else ())
 
     def _instead(self, forced: Mapping[str, float], threads: tuple[str, ...] = ()) -> Candidate:
         name = ",".join(f"{name}={value:.10g}" for name, value in forced.items())

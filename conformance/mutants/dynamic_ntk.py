@@ -56,6 +56,20 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
         origin="in the style of formulas that are cut short",
     ).made_by(lambda factor, original, length, growth: factor * lasting(original, length, growth) / original),
     Mistake(
+        "factor-once-longer",
+        does="takes the factor itself in all sequences that are longer than the original length: NTK-aware scaling",
+        should="take factor n / L - (factor - 1)",
+        fix="compute the stretch from the length of the sequence",
+        origin="in the style of code that knows the static rule, and switches it on",
+    ).made_by(lambda factor, original, length, _: factor if length > original else 1.0),
+    Mistake(
+        "one-not-subtracted-once-longer",
+        does="takes factor n / L for the stretch in sequences that are longer than the original length, and 1 in others",
+        should="subtract factor - 1, so that it starts at 1",
+        fix="subtract factor - 1",
+        origin="in the style of formulas that are cut short",
+    ).made_by(lambda factor, original, length, growth: factor * lasting(original, length, growth) / original if length > original else 1.0),
+    Mistake(
         "whole-factor-subtracted",
         does="subtracts the factor: the stretch starts at 0",
         should="subtract factor - 1",

@@ -17,6 +17,7 @@ from conformance.checks import golden_checks, law_checks, manner_checks, vector_
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
+from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task
 from conformance.run import between_calls, by_values, history, sharding
@@ -198,7 +199,12 @@ class _Run:
                 history.settle(self.session, [case])
             diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
-                self.diagnoses[f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"] = diagnosis
+                self.diagnoses[_name(case)] = diagnosis
+        if self.diagnoses and (path := configured(self.session.target)[0]) is not None:
+            from conformance.diagnosis.miscounted import miscounted
+
+            every = {_name(case): case.checked for case in self._fit() if case.checked}
+            self.diagnoses |= dict(miscounted(every, self.diagnoses, path))
 
     def _vectors(self, case: Case) -> None:
         subject = self.journal.subject(self.session, case.task)
@@ -367,6 +373,10 @@ class _Steps:
     def skip(self, count: int) -> None:
         """Count what isn't needed as done."""
         self.done += count
+
+
+def _name(case: Case) -> str:
+    return f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"
 
 
 def _revision() -> str:

@@ -110,8 +110,10 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
         notes.find("error", "unknown-type", *wrong, "be the name of a rope type")
         return None
     named = [(key, spellings.ALIASES.get(value, value)) for key, value in given]
-    if {value for _, value in named} != {"mrope", "default"}:
-        agreed(named, "two-types", "the rope type", notes)
+    if len(types := {value for _, value in named}) > 1 and types != {"mrope", "default"}:
+        keys, values = (list(each) for each in zip(*given, strict=True))
+        notes.find("error", "two-types", " and ".join(keys), values, "name the same rope type")
+        return None
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
     said = next(value for other, value in given if other == key)
     known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope", "xdrope"} - UNNAMED
@@ -121,11 +123,11 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
             rule = "be left out: transformers reads it for HunYuan's types alone, and raises an error here, where there is no factor"
             notes.find("warning", "unread-alpha", rope.name("alpha"), rope.get("alpha"), rule)
         means = "" if meant == said or name in UNSCALED else f", which means {meant} here"
-        notes.decide(key, given[0][1], f"the rope type is {said}{means}")
+        notes.decide(key, said, f"the rope type is {said}{means}")
         return meant
     close = near_miss(name.lower(), known)
     hint = f" (did you mean {close}?)" if close else ""
-    notes.find("error", "unknown-type", key, given[0][1], f"be a rope type ({', '.join(sorted(known))}){hint}")
+    notes.find("error", "unknown-type", key, said, f"be a rope type ({', '.join(sorted(known))}){hint}")
     return None
 
 
@@ -176,16 +178,17 @@ def with_doublings(name: str, section: Section, family: Family, notes: Notes) ->
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     """Warn of keys of the mapping that its rope type doesn't read."""
     rule = RULES.get(name)
-    known = spellings.COMMON | spellings.POSITION_AXES | (rule.reads() if rule else frozenset())
-    every = {key for each in RULES.values() for key in each.reads()} | spellings.COMMON | spellings.POSITION_AXES
+    always = spellings.COMMON | spellings.POSITION_AXES | {spellings.SLOPE}
+    known = always | (rule.reads() if rule else frozenset())
+    every = always.union(*(each.reads() for each in RULES.values()))
     for key, value in rope.values.items():
-        if key in known or value is None or key == "llama_4_scaling_beta":
+        if key in known or value is None:
             continue
         if key in spellings.OF_VLLM:
             says = f"be left out: by it vLLM multiplies {spellings.OF_VLLM[key]}; transformers doesn't read it"
             notes.find("warning", "ignored-key", rope.name(key), value, says)
             continue
-        close = "" if key in every else near_miss(key, known if rule else every, cutoff=0.75)
+        close = "" if key in every else _meant_key(key, known if rule else every)
         if close:
             notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
         elif rule is not None:
@@ -193,6 +196,12 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
     if name == "ntk_alpha" and rope.get("factor") not in (None, 1):
         notes.find("warning", "ignored-key", rope.name("factor"), rope.get("factor"), "be 1 beside alpha, which alone counts")
+
+
+def _meant_key(key: str, known: frozenset[str]) -> str:
+    """Return the known key that another may mean: one that is close, or that stands behind a prefix."""
+    ends = [each for each in known if key.endswith(f"_{each}")]
+    return near_miss(key, known, cutoff=0.75) or max(ends, key=len, default="")
 
 
 def with_factor(name: str, section: Section, rope: Section, notes: Notes) -> Section:

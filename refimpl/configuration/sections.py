@@ -38,8 +38,13 @@ class Section:
 
 
 def near_miss(word: str, known: Collection[str], cutoff: float = 0.6) -> str:
-    """Return the known word that is close, or nothing."""
-    return next(iter(difflib.get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), "")
+    """Return the known word that is close, or nothing; those with the same letters go first."""
+    same = [each for each in sorted(known) if _letters(each) == _letters(word)]
+    return same[0] if same else next(iter(difflib.get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), "")
+
+
+def _letters(word: str) -> str:
+    return "".join(filter(str.isalpha, word.lower()))
 
 
 def is_number(value: object) -> bool:
@@ -105,7 +110,7 @@ def verify_keys(section: Section, notes: Notes) -> None:
             notes.find("error", "bad-value", key, value, "be true or false")
     for key, value in _unread(section):
         positional = _is_positional(key, value)
-        if close := near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92):
+        if close := near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}, cutoff=0.8 if positional else 0.92):
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
@@ -113,8 +118,9 @@ def verify_keys(section: Section, notes: Notes) -> None:
 
 def _unread(section: Section) -> Iterator[tuple[str, Any]]:
     """Yield the keys that nobody reads and that say something, but for those that transformers writes with an underscore in front."""
+    known = spellings.READ.union(spellings.BESIDE, spellings.WITHIN)
     for key, value in section.values.items():
-        if key not in spellings.READ | spellings.BESIDE and value not in (None, spellings.TRUISMS.get(key)) and not key.startswith("_"):
+        if key not in known and value not in (None, spellings.TRUISMS.get(key)) and not key.startswith("_"):
             yield key, value
 
 

@@ -54,10 +54,12 @@ PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_
 
 #: Keys that say which part of a head turns.
 PART = (*FRACTION, *ROTARY_DIM, "qk_rope_head_dim", "qk_nope_head_dim")
+#: By how much queries grow with the logarithm of their position, whatever the rope type is.
+SLOPE = "llama_4_scaling_beta"
 #: Keys of a scaling that are read within its mapping only.
 WITHIN = (
     *("factor", "attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor"),
-    *("short_factor", "long_factor", "short_mscale", "long_mscale"),
+    *("short_factor", "long_factor", "short_mscale", "long_mscale", SLOPE),
 )
 
 #: A mapping of attention's own keys, and which of them some code reads there.

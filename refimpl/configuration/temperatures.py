@@ -10,7 +10,7 @@ from refimpl.configuration.scalings import checked, declared, original_length
 from refimpl.configuration.sections import Section
 
 SCALE, LOG_SCALE, LEARNED_SCALE = "temperature.scale", "temperature.log_scale", "temperature.learned_scale"
-SWITCH, SLOPE, LOGARITHM = "attn_temperature_tuning", "llama_4_scaling_beta", "use_logn_attn"
+SWITCH, LOGARITHM = "attn_temperature_tuning", "use_logn_attn"
 
 
 def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, *, rests: bool) -> Temperature | None:
@@ -20,7 +20,7 @@ def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, 
     if own.learned:
         notes.assume("slopes", None, "queries grow with the logarithm of their position, by numbers that the weights hold for each head")
         return Temperature(LEARNED_SCALE, {})
-    slopes = [pair for pair in (rope.given((SLOPE,)) if rope else ()) if pair[1]]
+    slopes = [pair for pair in (rope.given((spellings.SLOPE,)) if rope else ()) if pair[1]]
     if rope is not None and slopes:
         return _made(SCALE, {"floor_scale": original_length(section, rope, Notes()), "attn_scale": slopes[0]}, {"shift": 0}, notes)
     if section.get(LOGARITHM):
