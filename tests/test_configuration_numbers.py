@@ -52,7 +52,7 @@ OLD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"head_dim": 80, "turning": 20, "base": 1e4, "layout": "half"},
     ),
     "one base for each layer": (
-        {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_theta": [1e4, 1e4]},
+        {"model_type": "unheard_of", "head_dim": 64, "num_hidden_layers": 2, "rope_theta": [1e4, 1e4]},
         {"head_dim": 64, "turning": 64, "base": 1e4, "layout": "half"},
     ),
     "a mapping that is empty": (
