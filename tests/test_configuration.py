@@ -185,6 +185,9 @@ RIGHT: dict[str, dict[str, Any]] = {
         **FOUR, "model_type": "deepseek_v3", "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "max_position_embeddings": 131072,
         "rope_scaling": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
     },
+    "a list as transformers writes it for itself": {
+        **FOUR, "model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"], "_block_types": ["recurrent", "attention"],
+    },
     "ALiBi": {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 4, "attn_config": {"alibi": True}},
     "ESM-2": {**NEW, "model_type": "esm", "position_embedding_type": "rotary"},
     "no attention": {"model_type": "mamba2", "hidden_size": 2560, "num_hidden_layers": 64, "num_heads": 80, "head_dim": 64},

@@ -31,7 +31,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     own = whole.settled(section, family(model_type), notes)
     if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
         own = replace(own, unturned=(), variant="dense")
-    verify_keys(section, {own.asked[0]} if own.asked else (), notes)
+    verify_keys(section, whole.of_type(section, model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
         notes.decide(key, value, f"{key} is {value}: nothing turns")

@@ -19,6 +19,8 @@ ROTARY_DIM = ("rotary_dim",)
 BASE = (
     *("rope_theta", "rotary_emb_base", "rope_base", "rotary_base", "rotary_embedding_base", "rope_embedding_base", "rope_freq_constant"),
 )
+#: InternLM's first models have the base in a mapping, beside the name of a rule.
+BASE_MAPPING = "rotary"
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.

@@ -51,6 +51,12 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
     return own
 
 
+def of_type(section: Section, model_type: str, own: Family) -> set[str]:
+    """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
+    mapped = {spellings.BASE_MAPPING} if not is_known(model_type) and section.below(spellings.BASE_MAPPING) else set()
+    return mapped | ({own.asked[0]} if own.asked else set())
+
+
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
     """Return a section with the mapping that a model type has where none is given, and whether that was taken."""
     if not own.rope or section.given(spellings.ROPE):
@@ -85,7 +91,7 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
     read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
     for key, value in section.given(section.values):
         name = key.rpartition(".")[2]
-        if name in read_ones or _attends_everywhere(name, value):
+        if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
             continue
         if value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
             rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
@@ -201,12 +207,7 @@ def verify_sections(rope: Section | None, model_type: str, own: Family, notes: N
 def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without keys that the code of a model type doesn't read; each that says anything is warned of."""
     if not is_known(model_type):
-        for key, value in section.given(spellings.UNREAD_WIDTHS):
-            notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
-        for key, value in section.given(spellings.INTERLEAVE):
-            if value is True:
-                rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
-                notes.find("warning", "unread-layout", key, value, rule)
+        _verify_unknown(section, notes)
         return section, rope
     for name, left, unsaid, rule in _unread(rope, model_type, own):
         beside = rope.given(left) if rope else []
@@ -221,7 +222,21 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     for key, value in section.given(own.unread):
         named = "unread-base" if key.rpartition(".")[2] in spellings.BASE else readers.UNREAD_PART
         notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
-    return _without(section, own.unread), rope
+    return _without(section, (*own.unread, spellings.BASE_MAPPING)), rope
+
+
+def _verify_unknown(section: Section, notes: Notes) -> None:
+    """Warn of what posenc doesn't read in a model type that it doesn't know."""
+    for key, value in section.given(spellings.UNREAD_WIDTHS):
+        notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
+    for key, value in section.given(spellings.INTERLEAVE):
+        if value is True:
+            rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
+            notes.find("warning", "unread-layout", key, value, rule)
+    mapped = section.below(spellings.BASE_MAPPING)
+    for key, value in mapped.given(mapped.values) if mapped else ():
+        if key.rpartition(".")[2] != "base" and value != "origin":
+            notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
 
 
 def _verify_refused(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
@@ -307,7 +322,7 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         return
-    if section.given(ROTARY) or section.get("position_embedding_type") in spellings.ROTATION:
+    if section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
