@@ -137,6 +137,10 @@ TURNING: list[tuple[dict[str, Any], tuple[int, ...]]] = [
     ({"model_type": "lfm2", "full_attn_idxs": [0, 2]}, (0, 2)),
     ({"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]}, (1, 3)),
     ({"model_type": "minimax_text_01", "attn_type_list": [0, 0, 0, 1]}, (3,)),
+    ({"model_type": "mllama_text_model"}, (0, 1, 2)),
+    ({"model_type": "mllama_text_model", "cross_attention_layers": [0, 3]}, (1, 2)),
+    ({"model_type": "mllama_text_model", "cross_attention_layers": [0], "layer_types": ["full_attention"] * 4}, (1, 2, 3)),
+    ({"model_type": "zamba2", "use_mem_rope": True, "num_hidden_layers": 54}, (6, 12, 18, 24, 30, 36, 42, 47, 51)),
     ({"model_type": "zamba2", "use_mem_rope": False, "layers_block_type": ["linear_attention", "hybrid"] * 2}, ()),
     ({"model_type": "zamba2", "use_mem_rope": True, "layers_block_type": ["linear_attention", "hybrid"] * 2}, (1, 3)),
 ]
@@ -147,6 +151,93 @@ def test_keys_that_decide_which_layers_turn_are_read(keys: dict[str, Any], layer
     kinds = config.read({**FOUR, **keys}).kinds
 
     assert sorted(layer for kind in kinds if kind.rotation is not None for layer in kind.layers or ()) == [*layers]
+
+
+NEW = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4}
+YARN = {"rope_type": "yarn", "factor": 32.0, "original_max_position_embeddings": 4096}
+HYBRIDS = [6, 12, 18, 24, 30, 36, 42, 47, 51]
+SPEECH = {**NEW, "model_type": "wav2vec2-conformer", "position_embeddings_type": "rotary", "rotary_embedding_base": 10_000}
+#: What looks like a mistake in other model types, and is none.
+RIGHT: dict[str, dict[str, Any]] = {
+    "BLOOM's hidden size": {"model_type": "bloom", "n_embed": 4096, "n_head": 32, "n_layer": 4},
+    "cross-attention": {**FOUR, "model_type": "mllama_text_model", "cross_attention_layers": [1]},
+    "hybrid layers as the class has them": {
+        "model_type": "zamba2", "hidden_size": 2560, "num_attention_heads": 32, "num_hidden_layers": 54, "use_mem_rope": True,
+        "hybrid_layer_ids": HYBRIDS,
+    },
+    "rotation in a speech model": SPEECH,
+    "relative positions in a speech model": {**SPEECH, "position_embeddings_type": "relative"},
+    "attention in every layer": {**FOUR, "model_type": "minimax_m2", "head_dim": 128, "rope_theta": 5e6, "attn_type_list": [1] * 4},
+    "a mapping that scales nothing": {**NEW, "model_type": "gptj", "rope_scaling": {"rope_type": "default"}},
+    "a part of a head in a scaling that has one": {
+        **FOUR, "model_type": "glm4_moe", "partial_rotary_factor": 0.5, "rope_scaling": {"rope_type": "linear", "factor": 4.0},
+    },
+    "ChatGLM's base": {**NEW, "model_type": "chatglm", "rope_ratio": 500, "rope_theta": 10_000},
+    "Qwen 1's base": {**NEW, "model_type": "qwen", "rotary_emb_base": 1e6},
+    "a usual base left over": {**NEW, "model_type": "gpt2", "rope_theta": 10_000},
+    "learned positions": {**NEW, "model_type": "bert", "position_embedding_type": "absolute"},
+    "GPT-J's width": {"model_type": "gptj", "n_embd": 4096, "n_head": 16, "n_layer": 28, "rotary_dim": 64},
+    "a base of both parts": {
+        "model_type": "qwen3_vl", "text_config": {**FOUR, "model_type": "qwen3", "rope_theta": 5e6},
+        "vision_config": {"rope_theta": 1e5, "depth": 27},
+    },
+    "the whole ratio of DeepSeek": {
+        **FOUR, "model_type": "deepseek_v3", "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "max_position_embeddings": 131072,
+        "rope_scaling": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+    },
+    "a list as transformers writes it for itself": {
+        **FOUR, "model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"], "_block_types": ["recurrent", "attention"],
+    },
+    "ALiBi": {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 4, "attn_config": {"alibi": True}},
+    "ESM-2": {**NEW, "model_type": "esm", "position_embedding_type": "rotary"},
+    "no attention": {"model_type": "mamba2", "hidden_size": 2560, "num_hidden_layers": 64, "num_heads": 80, "head_dim": 64},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_looks_like_a_mistake_and_is_none_is_not_warned_of(name: str) -> None:
+    assert of(config.read(RIGHT[name])) == []
+
+
+def test_layers_that_do_not_turn_by_a_key_are_not_said_to_be_those_of_a_model_type() -> None:
+    for keys in (
+        {"model_type": "granitemoehybrid", "position_embedding_type": "nope"},
+        {"model_type": "cohere2", "sliding_window": None, "layer_types": BOTH},
+        {"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40},
+        {"model_type": "zamba2", "use_mem_rope": False, "layers_block_type": ["linear_attention", "hybrid"] * 2},
+    ):
+        assert "model_type" not in {each.key for kind in config.read({**FOUR, **keys}).kinds for each in kind.decisions}
+
+
+def test_hidden_states_that_turn_before_their_projection_are_told() -> None:
+    (kind,) = config.read(SPEECH).kinds
+
+    assert kind.rotation is not None
+    assert "projection" in {decision.key for decision in kind.decisions}
+
+
+@pytest.mark.parametrize("model_type", ["gptj", "codegen", "roformer", "chatglm", "qwen", "baichuan", "wav2vec2-conformer"])
+def test_code_that_reads_no_scaling_turns_without_one(model_type: str) -> None:
+    scaled = {**SPEECH, "model_type": model_type, "rope_scaling": {"rope_type": "linear", "factor": 4.0}}
+    (kind,) = config.read(scaled).kinds
+
+    assert kind.rotation is not None
+    assert kind.rotation.operation == "rope.frequencies"
+
+
+def test_chatglm_turns_by_its_ratio_alone() -> None:
+    for keys, base in (({"rope_ratio": 500, "rope_theta": 1e4}, 5e6), ({"rope_theta": 5e6}, 1e4)):
+        (kind,) = config.read({**NEW, "model_type": "chatglm", **keys}).kinds
+        assert kind.rotation is not None
+        assert kind.rotation.parameters["base"] == base
+
+
+def test_sections_that_a_model_type_does_not_read_are_no_axes() -> None:
+    (kind,) = config.read({**FOUR, "model_type": "llama", "rope_scaling": {"rope_type": "mrope", "mrope_section": [16, 24, 24]}}).kinds
+
+    assert kind.rotation is not None
+    assert kind.rotation.sections == ()
+    assert [finding.name for finding in kind.findings] == []
 
 
 @pytest.mark.parametrize(("beside", "told"), [({}, ["unread-mapping"]), ({"rope_theta": 500_000.0}, [])])

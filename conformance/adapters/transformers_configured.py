@@ -100,9 +100,11 @@ class Layers:
     def rests(self, layer: int) -> bool:
         """Whether a layer's attention leaves queries and keys alone: without numbers it runs to its end and asks for no rotation.
 
-        To layers whose base is listed as 0 a model hands no tables.
+        To layers whose base is listed as 0 a model hands no tables, and layers of cross-attention don't pass them on.
         """
         bases = getattr(self.configuration, "layer_rope_theta", None)
+        if layer in (getattr(self.configuration, "cross_attention_layers", None) or ()):
+            return True
         if layer not in self.resting:
             self.resting[layer] = (bases is not None and not bases[layer]) or self._ends_unturned(layer)
         return self.resting[layer]

@@ -46,6 +46,7 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
     inside = rope.given(("rope_theta",)) if rope else []
     outside = [pair for pair in section.given(spellings.BASE) if not isinstance(pair[1], list)]
     outside += attention.given(spellings.BASE[:1]) if attention else []
+    outside += mapped.given(("base",)) if (mapped := section.below(spellings.BASE_MAPPING)) else []
     if nested:
         return inside + own or outside
     if own:

@@ -106,6 +106,12 @@ class Family:
     """Whether the type's code reads the `alpha` of dynamic scaling."""
     picks: str = ""
     """The key that says which layers have attention, unless `layer_types` does."""
+    picked: tuple[int, ...] = ()
+    """The layers that the class has where that key is missing."""
+    picks_alone: bool = False
+    """Whether the type's code reads no `layer_types` beside that key."""
+    derived: int | None = None
+    """How many layers the class's own list of kinds has, where that key is made of such a list, and isn't read."""
     pattern: int | None = None
     """Every so many layers one has full attention, and the others slide."""
     full_first: bool = False
@@ -115,6 +121,14 @@ class Family:
     resting: int | None = None
     """Every so many layers, counted from the last, one doesn't turn, unless a list says which; of its bases only a 0 is read."""
     turns: bool = True
+    told: bool = False
+    """Whether a key said why no layer turns."""
+    attends: bool = True
+    """Whether any layer has attention."""
+    mapped: bool = True
+    """Whether the type's code reads a scaling."""
+    projected_after: bool = False
+    """Whether hidden states turn, before queries and keys are made of them."""
     grid: Grid | None = None
     """How a head is shared among the axes, where positions are places in an image."""
     trailing: bool = False
@@ -150,18 +164,20 @@ class Family:
     """Other names of kinds, under which the mapping has their rotation."""
 
 
+NEOX = ("rope_theta", "partial_rotary_factor")
 INTERLEAVED = Family("interleaved")
 LATENT = Family("interleaved_to_half")
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=6, nested=True)
 EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
 MODERNBERT = Family(base=160_000.0, sliding_base=1e4, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
-NEOX = ("rope_theta", "partial_rotary_factor")
 NESTED = Family(nested=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
+NO_ATTENTION = Family(turns=False, attends=False)
+CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=NEOX, mapped=False, projected_after=True)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
 MUSE = Family(base=5e5, resting=4)
@@ -237,21 +253,22 @@ IMAGES = (
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
+    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"), NO_ATTENTION),
     "afmoe": Family(pattern=4, unturned=FULL),
     "axk1": LATENT,
     "axk2": Family("interleaved_to_half", indexer=Indexer("half")),
     "apertus": Family(base=12e6),
     "bailing_hybrid": Family("interleaved_to_half", base=6e6),
-    "baichuan": Family(biased={4096: "", 5120: "ALiBi"}),
+    "baichuan": Family(base_fixed=True, mapped=False, biased={4096: "", 5120: "ALiBi"}),
     "bamba": Family(fraction=0.5, picks="attn_layer_indices"),
     "bitnet": Family(base=5e5),
     "blt": Family("interleaved", base=5e5),
     "blt_global_transformer": Family("interleaved", base=5e5),
     "blt_local_decoder": Family("interleaved", base=5e5),
     "blt_patcher": INTERLEAVED,
-    "chatglm": Family("interleaved", fraction=0.5),
-    "clvp_encoder": Family(base_fixed=True, projected=32, values_kept=True, switch="use_rotary_embedding"),
-    "codegen": Family("interleaved", base_fixed=True, rotary_dim=64),
+    "chatglm": Family("interleaved", base_fixed=True, mapped=False, fraction=0.5),
+    "clvp_encoder": Family(base_fixed=True, mapped=False, projected=32, values_kept=True, switch="use_rotary_embedding"),
+    "codegen": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL, windowless="rest"),
     "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest"),
@@ -277,6 +294,7 @@ FAMILIES = {
     "ernie4_5_moe": Family("interleaved", base=5e5),
     "ernie4_5_moe_vl": ERNIE_VL,
     "ernie4_5_vl_moe": ERNIE_VL,
+    "esm": Family(asked=("position_embedding_type", "rotary"), unread=("partial_rotary_factor",), mapped=False),
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
@@ -301,7 +319,7 @@ FAMILIES = {
     "gpt_neox_japanese": Family(unread=NEOX),
     "gpt_oss": Family(base=150_000.0),
     "granitemoehybrid": Family(asked=("position_embedding_type", "rope")),
-    "gptj": Family("interleaved", base_fixed=True, rotary_dim=64),
+    "gptj": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
     "hunyuan_vl": HUNYUAN_VL,
@@ -335,7 +353,9 @@ FAMILIES = {
         "interleaved_to_half", without_every=4, learned=True, indexer=Indexer("interleaved", shared=True),
     ),
     "mixtral": Family(base=1e6),
-    "mllama": Family(base=5e5),
+    "mllama": Family(
+        base=5e5, unturned=("cross_attention",), picks="cross_attention_layers", picked=(3, 8, 13, 18, 23, 28, 33, 38), picks_alone=True,
+    ),
     "modernbert": MODERNBERT,
     "modernbert-decoder": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
@@ -353,7 +373,7 @@ FAMILIES = {
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": Family(grid=Grid("joined", "in_turns")),
-    "qwen": Family(doubles=True),
+    "qwen": Family(mapped=False, unread=("rope_theta",), doubles=True),
     "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}),
     "qwen2_5_vl": Family(base=1e6, axes_order="contiguous", image_keys={"tokens_per_second": 4}),
     "qwen2_vl": MULTIMODAL,
@@ -365,7 +385,7 @@ FAMILIES = {
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
     "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
-    "roformer": Family("interleaved", base_fixed=True, values_asked=True),
+    "roformer": Family("interleaved", base_fixed=True, mapped=False, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
@@ -373,7 +393,11 @@ FAMILIES = {
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
     "youtu": LATENT,
-    "zamba2": Family(twice=True, asked=("use_mem_rope", True)),
+    "wav2vec2-bert": CONFORMER,
+    "wav2vec2-conformer": CONFORMER,
+    "zamba2": Family(
+        twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
+    ),
     "zaya": Family(base=5e6, fraction=0.5),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }

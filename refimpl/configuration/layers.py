@@ -79,7 +79,7 @@ def _every(pattern: int, layers: int, family: Family, other: str) -> list[str]:
 
 def kinds(section: Section, layers: int | None, family: Family, notes: Notes) -> Sequence[str] | None:
     """Return the kind of every layer, where the configuration or its model type says it."""
-    for key in spellings.LAYER_TYPES:
+    for key in () if family.picks_alone else spellings.LAYER_TYPES:
         if section.get(key):  # where it is no such list, no pattern stands in its place
             types = each(section, key, layers, notes) or ()
             _verify_pattern(section, section.name(key), types, family, notes)
@@ -102,15 +102,21 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
 
 def picked(section: Section, layers: int, family: Family, notes: Notes) -> list[str] | None:
     """Return the kinds by the key of a model type that says which layers have attention."""
-    name, value = section.name(family.picks), section.get(family.picks)
+    name, value = section.name(family.picks), None if family.derived else section.get(family.picks)
+    if family.picked and value is None and family.derived in (None, layers):
+        these, others = spellings.PICKED[family.picks]
+        says = f"layers {', '.join(map(str, family.picked))} are {these}, the others {others}, as in this model type"
+        notes.assume(section.name(spellings.LAYER_TYPES[1]) if family.derived else name, family.picked, says)
+        return [these if index in family.picked else others for index in range(layers)]
     if not family.picks or value is None:
         return None
     indices, words = spellings.PICKED.get(family.picks), spellings.PICKS.get(family.picks, {})
     if not isinstance(value, list) or not value:
         rule = "be a list, and not empty"
     elif indices is not None and all(type(index) is int and 0 <= index < layers for index in value):
-        notes.decide(name, value, f"these layers have full attention, the others {indices}")
-        return [FULL if index in value else indices for index in range(layers)]
+        these, others = indices
+        notes.decide(name, value, f"these layers are {these}, the others {others}")
+        return [these if index in value else others for index in range(layers)]
     elif indices is not None:
         rule = f"name layers from 0 to {layers - 1}"
     elif any(isinstance(entry, list | dict) or entry not in words for entry in value):
@@ -139,6 +145,15 @@ def by_windows(section: Section, layers: int, usual: int, whole: Sequence[int], 
     says = f"these layers see the whole image, and a patch stands at its place times {side} / the image's width in patches"
     tell(section.name(key), list(seen), f"{says}; in the others it stands at its place in a window of {side} x {side}")
     return [FULL if index in seen else WINDOWED for index in range(layers)]
+
+
+def _verify_derived(section: Section, types: Sequence[str], family: Family, notes: Notes) -> None:
+    """Warn of a list of layers that code makes itself of their kinds, where these say other layers."""
+    value = section.get(family.picks)
+    made = [index for index, kind in enumerate(types) if kind == spellings.PICKED[family.picks][0]] if family.derived else value
+    if value is not None and value != made:
+        rule = f"be {made}: code of this model type makes it of {spellings.LAYER_TYPES[1]}, which says where attention is"
+        notes.find("warning", "unread-layers", section.name(family.picks), value, rule)
 
 
 def _verify_pattern(section: Section, key: str, types: Sequence[Any], family: Family, notes: Notes) -> None:
@@ -196,7 +211,9 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
     if types is None and (family.unturned or family.picks):
         rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
-        notes.find("warning", "no-layer-types", section.name(family.picks or "layer_types"), None, rule)
+        key = "layer_types" if family.derived else family.picks or "layer_types"
+        notes.find("warning", "no-layer-types", section.name(key), None, rule)
+    _verify_derived(section, types or (), family, notes)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)

@@ -16,8 +16,11 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "rope_base": (),
     "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
     "rope_ratio": ("chatglm",),
+    "rope_embedding_base": (),
+    "rope_freq_constant": (),
     "rotary_base": (),
     "rotary_emb_base": OF_NEOX,
+    "rotary_embedding_base": ("wav2vec2-bert", "wav2vec2-conformer"),
     "swa_rope_theta": ("dots3_note", "mimo_v2_flash"),
 }
 #: The same of the part of a head that turns.
@@ -36,6 +39,8 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "kv_channels": ("chatglm", "jetmoe", "qwen"),
     "swa_head_dim": ("mimo_v2_flash",),
 }
+#: The same of the width of the hidden state; code reads it in models that don't turn, too.
+HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "rope_interleave": ("axk1", "deepseek_v3", "glm4_moe_lite", "mistral4", "youtu"),
@@ -53,5 +58,6 @@ TABLES: tuple[tuple[str, Mapping[str, tuple[str, ...]], tuple[Any, ...]], ...] =
     ("unread-base", BASES, (None,)),
     (UNREAD_PART, PARTS, (1,)),
     ("unread-width", WIDTHS, (None,)),
+    ("unread-width", HIDDEN, (None,)),
     ("unread-layout", LAYOUTS, ()),
 )

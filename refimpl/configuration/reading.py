@@ -6,7 +6,7 @@ from typing import Any
 
 from refimpl.configuration import images, indexers, scalings, spellings, temperatures, whole
 from refimpl.configuration.bases import base
-from refimpl.configuration.families import Family, Grid, family
+from refimpl.configuration.families import Family, Grid, family, is_known
 from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
@@ -31,7 +31,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     own = whole.settled(section, family(model_type), notes)
     if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
         own = replace(own, unturned=(), variant="dense")
-    verify_keys(section, notes)
+    verify_keys(section, whole.of_type(section, model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
         notes.decide(key, value, f"{key} is {value}: nothing turns")
@@ -44,8 +44,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)
     section, rope = whole.only_nested(section, rope, own, notes)
-    whole.verify_sections(rope, model_type, own, notes)
+    rope = whole.verify_sections(rope, model_type, own, notes)
     whole.verify_bases(section, notes)
+    whole.verify_parts(configuration, section, own, notes)
     whole.tell_chunks(section, notes)
     section, rope = whole.read_by(section, rope, model_type, own, notes)
     whole.tell_unjudged(section, own, notes)
@@ -95,19 +96,26 @@ def kind(
             rotation = None
         temperature = temperatures.of_layer(section, of_kind(layer, rope, Notes())[0], own, notes, rests=False)
         return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings), temperature=temperature)
-    attending = layer.kind not in spellings.WITHOUT_ATTENTION
-    if not attending:
-        notes.assume(layer.kind, None, "these layers have no attention")
-    elif not own.turns or layer.kind in own.unturned:
-        notes.assume("model_type", None, "these layers don't turn in this model type")
-    elif layer.base is not None:
-        notes.decide(*layer.base, "these layers don't turn")
-    if not attending:
+    if not _rests(layer, own, notes):
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
     indexers.tell(layer, indices, owning, section, own, notes, rotation=None, turns=False)
     own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
     name, found = f"{layer.kind} without rotation", tuple(notes.findings)
     return Kind(name, indices, None, notes.decided, found, rests=True, head_dim=own_width, temperature=temperature)
+
+
+def _rests(layer: Layer, own: Family, notes: Notes) -> bool:
+    """Whether layers that don't turn have attention; note why they don't turn, unless a key of the whole said it."""
+    attending = own.attends and layer.kind not in spellings.WITHOUT_ATTENTION
+    if not own.attends:
+        notes.assume("model_type", None, "layers of this model type have no attention")
+    elif not attending:
+        notes.assume(layer.kind, None, "these layers have no attention")
+    elif (not own.turns and not own.told) or (own.turns and layer.kind in own.unturned):
+        notes.assume("model_type", None, "these layers don't turn in this model type")
+    elif own.turns and layer.base is not None:
+        notes.decide(*layer.base, "these layers don't turn")
+    return attending
 
 
 def attends(name: str, rope: Section | None) -> bool:
@@ -292,14 +300,14 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
         else:
             return _ordered(key, value, rope, own, notes)
     if not list(_axes(section, rope)):
-        _verify_on_text(rope, own, notes)
+        _verify_on_text(rope, str(section.get("model_type") or ""), own, notes)
     return (), ""
 
 
-def _verify_on_text(rope: Section, own: Family, notes: Notes) -> None:
+def _verify_on_text(rope: Section, model_type: str, own: Family, notes: Notes) -> None:
     """Warn of a model for images that doesn't say which pairs follow which axis."""
     for key, value in rope.given(("rope_type", "type")):
-        if value == "mrope":
+        if value == "mrope" and (own.axes_order or not is_known(model_type)):
             notes.find("warning", "no-sections", key, value, f"stand beside mrope_section: {TEXT_ALONE}")
             return
     if own.axes_order:

@@ -167,8 +167,6 @@ def with_doublings(name: str, section: Section, family: Family, notes: Notes) ->
     for key, value in section.given((DOUBLING,)):
         if value is True and not family.doubles:
             notes.find("warning", "ignored-key", key, value, "be left out: only code of Qwen's first models (model_type qwen) reads it")
-        elif value is True and name != "default":
-            notes.find("error", "two-rules", key, value, f"be left out beside {name}: one rule can give the frequencies")
         elif value is True:
             notes.decide(key, value, "the base rises with every doubling of the sequence beyond the trained length")
             return "doublings"
@@ -339,18 +337,7 @@ def _of_yarn(rope: Section, family: Family, notes: Notes, *, latent: bool) -> At
     """Return the attention factor of yarn; latent attention scales its logits by ``mscale_all_dim`` besides."""
     contract, roles = declared("yarn.attention_factor").parameters, _roles(rope)
     values = {name: checked(found, contract[name], notes, does) for name, does in roles.items() for found in rope.given((name,))}
-    for key, value in rope.given(("mscale",)):
-        beside = rope.get("mscale_all_dim")
-        if "attention_factor" in values:
-            notes.find("warning", "unread-mscale", key, value, "be left out, as attention_factor counts")
-        elif beside is None:
-            notes.find("warning", "unread-mscale", key, value, "stand beside mscale_all_dim to be read")
-        elif 0 in (value, beside) and (value, beside) != (1, 0):  # with these a 0 that counts as set gives the same factor
-            rule = "be above 0, and so must mscale_all_dim: transformers takes a 0 in either for both unset, other code for set"
-            notes.find("warning", "unread-mscale", key, value, rule)
-    for key, value in rope.given(("mscale_all_dim",)):
-        if value and rope.get("mscale") is None and not latent:
-            notes.find("warning", "unread-mscale", key, value, "stand beside mscale to be read")
+    _verify_mscales(rope, notes, latent=latent, replaced="attention_factor" in values)
     for key, value in rope.given(("rope_type", "type"))[:1]:
         if value in spellings.SLOPES:
             values["slope"] = spellings.SLOPES[value]
@@ -359,6 +346,27 @@ def _of_yarn(rope: Section, family: Family, notes: Notes, *, latent: bool) -> At
         notes.assume("attention_factor", family.attention_factor, f"the attention factor is 1, as in this model type: it {REPLACES}")
         values["attention_factor"] = family.attention_factor
     return AttentionFactor("yarn.attention_factor", values)
+
+
+def _verify_mscales(rope: Section, notes: Notes, *, latent: bool, replaced: bool) -> None:
+    """Warn of strengths of yarn that aren't read, or that code reads in two ways; ``replaced`` is whether a number replaces their ratio."""
+    for key, value in rope.given(("mscale",)):
+        beside = rope.get("mscale_all_dim")
+        if replaced:
+            notes.find("warning", "unread-mscale", key, value, "be left out, as attention_factor counts")
+        elif beside is None:
+            notes.find("warning", "unread-mscale", key, value, "stand beside mscale_all_dim to be read")
+        elif 0 in (value, beside) and (value, beside) != (1, 0):  # with these a 0 that counts as set gives the same factor
+            rule = "be above 0, and so must mscale_all_dim: transformers takes a 0 in either for both unset, other code for set"
+            notes.find("warning", "unread-mscale", key, value, rule)
+    for key, value in rope.given(("mscale_all_dim",)):
+        if not value or rope.get("mscale") is not None:
+            continue
+        if not latent:
+            notes.find("warning", "unread-mscale", key, value, "stand beside mscale to be read")
+        elif not replaced:
+            rule = "stand beside mscale: DeepSeek's own code takes 1 for that and divides, transformers doesn't divide"
+            notes.find("warning", "unread-mscale", key, value, rule)
 
 
 def _roles(rope: Section) -> dict[str, str]:

@@ -6,8 +6,8 @@ from typing import Any
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
 
-LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth")
-HIDDEN = ("hidden_size", "n_embd", "d_model")
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
+HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
 #: The same of an encoder of images; beside it, hidden_size may be that of the language model.
 HIDDEN_OF_IMAGES = ("embed_dim", *HIDDEN)
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
@@ -16,7 +16,11 @@ HEAD_DIM = ("head_dim", "kv_channels", "d_kv", "attention_head_dim")
 UNREAD_WIDTHS = ("head_size",)
 FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
 ROTARY_DIM = ("rotary_dim",)
-BASE = ("rope_theta", "rotary_emb_base", "rope_base", "rotary_base")
+BASE = (
+    *("rope_theta", "rotary_emb_base", "rope_base", "rotary_base", "rotary_embedding_base", "rope_embedding_base", "rope_freq_constant"),
+)
+#: InternLM's first models have the base in a mapping, beside the name of a rule.
+BASE_MAPPING = "rotary"
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.
@@ -41,8 +45,13 @@ HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention":
 #: What single layers have of their own, and keys that would change how these turn.
 BY_LAYER = "per_layer_config"
 UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types", "qk_rope_head_dim", "qk_nope_head_dim")
-#: Keys that list the layers with full attention, and what the others are.
-PICKED = {"attn_layer_indices": "linear_attention", "full_attn_idxs": "conv"}
+#: Keys that list layers: what these are, and what the others are.
+PICKED = {
+    "attn_layer_indices": ("full_attention", "linear_attention"),
+    "cross_attention_layers": ("cross_attention", "full_attention"),
+    "full_attn_idxs": ("full_attention", "conv"),
+    "hybrid_layer_ids": ("hybrid", "linear_attention"),
+}
 #: Keys whose entries say what layers are, over and over, or one for each layer.
 PICKS: dict[str, dict[Any, str]] = {
     "attn_type_list": {0: "linear_attention", 1: "full_attention"},
@@ -115,11 +124,11 @@ BESIDE = frozenset(
     {
         *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
-        *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base"),
+        *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )
 #: Values with which a key says nothing new.
-TRUISMS = {"rotary": True}
+TRUISMS = {"rotary": True, "rope_position_scale": 1}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.

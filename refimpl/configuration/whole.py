@@ -7,7 +7,7 @@ from typing import Any
 from refimpl.configuration import readers, spellings, temperatures
 from refimpl.configuration.families import Family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
-from refimpl.configuration.layers import Layer, entries
+from refimpl.configuration.layers import FULL, Layer, entries
 from refimpl.configuration.sections import Section, is_number, near_miss
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
@@ -16,6 +16,8 @@ ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 UNJUDGED = {
     "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
 }
+#: What is said of rotary keys that transformers has no place for.
+AWAY = "be left out, or the model's own code be used, which alone reads it: transformers drops it, wherever it stands"
 #: The base that says nothing, as most code takes it where none is given.
 USUAL_BASE = 10_000
 #: Keys that say which layers turn.
@@ -34,19 +36,25 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
             notes.find("warning", "other-letters", section.name(key), value, f"be {wanted!r} in these letters: no layer turns as it is")
         note = notes.assume if value is None else notes.decide
         note(section.name(key), value, f"nothing turns: layers of this model type do where it is {wanted!r}")
-        return replace(own, turns=False)
+        return replace(own, turns=False, told=True)
     if own.biased and (bias := own.biased.get(hidden if isinstance(hidden, int) else 0)) is None:
         rule = f"be {' or '.join(map(str, own.biased))}: by it code of this model type turns or not, and layers are read as turning"
         notes.find("warning", "unknown-size", section.name("hidden_size"), hidden, rule)
     elif own.biased and bias:
         notes.decide(section.name("hidden_size"), hidden, f"nothing turns: models of this size have {bias}")
-        return replace(own, turns=False)
+        return replace(own, turns=False, told=True)
     if own.windowless and section.values.get("sliding_window", own) is None:
         turn = own.windowless == "turn"
         says = "null: every layer turns, whatever its kind" if turn else "null: no layer turns, whatever its kind"
         notes.decide(section.name("sliding_window"), None, says)
-        return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False)
+        return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False, told=True)
     return own
+
+
+def of_type(section: Section, model_type: str, own: Family) -> set[str]:
+    """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
+    mapped = {spellings.BASE_MAPPING} if not is_known(model_type) and section.below(spellings.BASE_MAPPING) else set()
+    return mapped | ({own.asked[0]} if own.asked else set())
 
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
@@ -74,24 +82,41 @@ def only_nested(section: Section, rope: Section | None, own: Family, notes: Note
 
 def verify_picks(section: Section, own: Family, notes: Notes) -> None:
     """Warn of a key that may say which layers have attention, and that isn't read for this model type."""
+    if own.picks_alone:
+        for key, value in section.given(spellings.LAYER_TYPES):
+            rule = f"be left out: transformers reads {own.picks} for this model type"
+            notes.find("warning", "unread-layers", key, value, rule)
     if not own.turns or section.given(spellings.LAYER_TYPES):
         return
     read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
     for key, value in section.given(section.values):
         name = key.rpartition(".")[2]
-        if name not in read_ones and value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
+        if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
+            continue
+        if value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
             rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
             notes.find("warning", "unread-layers", key, value, rule)
 
 
+def _attends_everywhere(name: str, value: Any) -> bool:
+    """Whether each entry of a list of words says that a layer has full attention."""
+    words = [word for word, kind in spellings.PICKS.get(name, {}).items() if kind == FULL]
+    return isinstance(value, list) and all(entry in words for entry in value)
+
+
 def verify_resting(section: Section, rope: Section | None, own: Family, notes: Notes) -> None:
-    """Warn of a scaling, and of a base that isn't the usual one, where no layer turns."""
+    """Warn of a scaling, of a base that isn't the usual one, and of a word for rotation, where no layer turns."""
     if own.turns:
         return
     rule = "be left out: no layer of this model turns"
     for key, value in section.given(spellings.BASE):
         if value != USUAL_BASE:
             notes.find("warning", "unread-base", key, value, rule)
+        else:
+            notes.decide(key, value, "it isn't read: no layer of this model turns")
+    for key, value in section.given(("position_embedding_type",)):
+        if value in spellings.ROTATION and not own.told:
+            notes.find("warning", "unread-key", key, value, rule)
     if rope is not None and any(value != "default" for _, value in rope.given(("rope_type", "type"))):
         notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
@@ -102,7 +127,8 @@ def verify_attention_config(section: Section, own: Family, notes: Notes) -> None
     read = {spellings.BASE[0]} if own.base_in_attention else set()
     for key, value in inside.given(spellings.OF_ATTENTION) if inside and inside.get("rope") is not False else ():
         if key.rpartition(".")[2] not in read:
-            rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it"
+            leads = own.turns and key.rpartition(".")[2] != "rope"
+            rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it" if leads else AWAY
             notes.find("warning", "unread-mapping", key, value, rule)
         elif value != USUAL_BASE and not _bases(section):
             rule = f"stand in rope_parameters, too: transformers 4.57 reads it here, 5.23 drops it and turns by base {USUAL_BASE:,}"
@@ -120,6 +146,8 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
     if (values := section.get("rotary_value")) is True:
         says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
         notes.decide(section.name("rotary_value"), values, says)
+    if own.projected_after:
+        notes.assume("projection", None, "hidden states turn, head by head, and queries and keys are made of what has turned")
     if own.values_kept:
         notes.assume("values", "turned", "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)")
     if own.values_turn:
@@ -166,23 +194,20 @@ def longest_of(section: Section, notes: Notes) -> int | None:
     return None
 
 
-def verify_sections(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
-    """Warn of sections that the code of a model type doesn't read."""
-    if rope is not None and is_known(model_type) and not own.axes_order:
-        for key, value in rope.given(("mrope_section",)):
-            rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
-            notes.find("warning", "unread-sections", key, value, rule)
+def verify_sections(rope: Section | None, model_type: str, own: Family, notes: Notes) -> Section | None:
+    """Return the mapping without sections that the code of a model type doesn't read; they are warned of."""
+    if rope is None or not is_known(model_type) or own.axes_order:
+        return rope
+    for key, value in rope.given(("mrope_section",)):
+        rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
+        notes.find("warning", "unread-sections", key, value, rule)
+    return _without(rope, ("mrope_section",))
 
 
 def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without keys that the code of a model type doesn't read; each that says anything is warned of."""
     if not is_known(model_type):
-        for key, value in section.given(spellings.UNREAD_WIDTHS):
-            notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
-        for key, value in section.given(spellings.INTERLEAVE):
-            if value is True:
-                rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
-                notes.find("warning", "unread-layout", key, value, rule)
+        _verify_unknown(section, notes)
         return section, rope
     for name, left, unsaid, rule in _unread(rope, model_type, own):
         beside = rope.given(left) if rope else []
@@ -190,10 +215,48 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
             if value not in unsaid:
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
+    _verify_refused(section, rope, model_type, notes)
+    if not own.mapped:
+        _verify_unmapped(rope, model_type, own, notes)
+        section, rope = _without(section, spellings.ROPE), None
     for key, value in section.given(own.unread):
         named = "unread-base" if key.rpartition(".")[2] in spellings.BASE else readers.UNREAD_PART
         notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
-    return _without(section, own.unread), rope
+    return _without(section, (*own.unread, spellings.BASE_MAPPING)), rope
+
+
+def _verify_unknown(section: Section, notes: Notes) -> None:
+    """Warn of what posenc doesn't read in a model type that it doesn't know."""
+    for key, value in section.given(spellings.UNREAD_WIDTHS):
+        notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
+    for key, value in section.given(spellings.INTERLEAVE):
+        if value is True:
+            rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
+            notes.find("warning", "unread-layout", key, value, rule)
+    mapped = section.below(spellings.BASE_MAPPING)
+    for key, value in mapped.given(mapped.values) if mapped else ():
+        if key.rpartition(".")[2] != "base" and value != "origin":
+            notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
+
+
+def _verify_refused(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
+    """Find a list of bases, and warn of a part of a head beside a scaling, where transformers refuses them."""
+    for key, value in section.given(spellings.BASE):
+        if isinstance(value, list):
+            notes.find("error", "no-base", key, value, f"be one number: code of {model_type} has no list of bases")
+    if rope is None or not turns_whole(model_type) or "proportional" in (rope.get("rope_type"), rope.get("type")):
+        return
+    for key, value in (*section.given(spellings.FRACTION), *rope.given(spellings.FRACTION)):
+        if value != 1:
+            rule = f"be left out: beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
+            notes.find("warning", "refused-part", key, value, rule)
+
+
+def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
+    """Warn of a mapping that says anything, where the code of a model type reads none."""
+    if own.turns and rope is not None and any(value not in ("default", USUAL_BASE, None) for value in rope.values.values()):
+        rule = f"be left out: code of {model_type} reads no such mapping, and nothing is scaled"
+        notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
 
 def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
@@ -207,7 +270,7 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
         yield "unread-base", spellings.BASE, (USUAL_BASE,), "transformers reads it for most types"
     for warning, table, unsaid in readers.TABLES:
         for key, readable in table.items():
-            if own.turns and plain_name(model_type) not in readable:
+            if (own.turns or table is readers.HIDDEN) and plain_name(model_type) not in readable:
                 yield warning, (key,), unsaid or (own.layout != "half",), _readers(readable)
     if not own.temperature:
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
@@ -259,7 +322,7 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         return
-    if section.given(ROTARY) or section.get("position_embedding_type") in spellings.ROTATION:
+    if section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
@@ -272,6 +335,17 @@ def verify_bases(section: Section, notes: Notes) -> None:
     local, rest = section.get("rope_local_base_freq"), section.get("rope_theta")
     if local is not None and local == rest:
         notes.find("warning", "equal-bases", section.name("rope_theta"), rest, "be another base than rope_local_base_freq", ONE_BASE)
+
+
+def verify_parts(configuration: Mapping[str, Any], section: Section, own: Family, notes: Notes) -> None:
+    """Warn of a base that stands in another part of a model alone, as if the language model read it there."""
+    if not own.turns or own.rope or _bases(section):
+        return
+    for key in (key for key in configuration if key.endswith("_config") and key not in (*section.path, spellings.ATTENTION_CONFIG)):
+        for name, value in (Section(configuration).below(key) or Section({})).given(spellings.BASE):
+            if value != USUAL_BASE:
+                rule = f"stand in {'.'.join(section.path) or 'the language model'}, too, if it is to turn by it: it doesn't read it here"
+                notes.find("warning", "outside-section", name, value, rule)
 
 
 def tell_chunks(section: Section, notes: Notes) -> None:

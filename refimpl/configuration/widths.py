@@ -135,17 +135,17 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
         return _projected(section, head_dim, family.projected, notes)
     assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else _shared(head_dim, family))
     if assumed is not None:
-        _verify_null(section, rope, notes)
+        _verify_null(section, rope, spellings.ROTARY_DIM if family.rotary_dim else spellings.FRACTION, notes)
         notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as in this model type")
         return assumed
     notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
     return whole(("head_dim", head_dim), notes, even=True)
 
 
-def _verify_null(section: Section, rope: Section | None, notes: Notes) -> None:
+def _verify_null(section: Section, rope: Section | None, keys: tuple[str, ...], notes: Notes) -> None:
     """Warn of a share that is there and null: transformers takes the usual one only where the key is missing."""
     for where in (section, *([rope] if rope else [])):
-        for key in (key for key in spellings.FRACTION if key in where.values and where.values[key] is None):
+        for key in (key for key in keys if key in where.values and where.values[key] is None):
             rule = "be a number, or left out: transformers takes the usual share only where the key is missing"
             notes.find("warning", "null-fraction", where.name(key), None, rule)
 
