@@ -265,7 +265,8 @@ def test_vllms_ntk_slows_the_fastest_pair_too() -> None:
 
 def test_doublings_follow_the_doublings_of_the_trained_length() -> None:
     """Qwen's first models take max(1, 2^ceil(log2(n / L) + 1) - 1) for the stretch."""
-    whole = {**LLAMA, "model_type": "qwen", "max_position_embeddings": 8192, "seq_length": 2048, "use_dynamic_ntk": True}
+    bases = {"rope_theta": None, "rotary_emb_base": 5e5}
+    whole = {**LLAMA, **bases, "model_type": "qwen", "max_position_embeddings": 8192, "seq_length": 2048, "use_dynamic_ntk": True}
     plain = rope.frequencies(head_dim=16, base=5e5, like=LIKE)
 
     for length, stretch in ((1, 1), (2048, 1), (2049, 3), (4096, 3), (4097, 7), (8192, 7), (8193, 15)):

@@ -94,7 +94,7 @@ def test_code_that_has_weights_of_its_own_gets_no_verdict_where_they_count(tmp_p
 @pytest.mark.parametrize(
     ("function", "taken"),
     [("config.rotate", {"length", "exponents"}), ("config.frequencies", {"length", "exponents"}), ("config.scale", {"slopes", "biases"}),
-     ("config.attention_factor", set()), ("config.rotate_on_axes", set())],
+     ("config.attention_factor", {"length"}), ("config.rotate_on_axes", set())],
 )  # fmt: skip
 def test_a_function_is_shown_with_what_weights_hold(capsys: pytest.CaptureFixture[str], function: str, taken: set[str]) -> None:
     assert main(["show", function]) == 0
