@@ -328,6 +328,14 @@ def test_a_module_gets_the_keywords_that_its_forward_takes() -> None:
     assert_conforms(Module(), "rope.rotate", level="smoke", seed=1, **HALF)
 
 
+def test_a_module_reads_the_width_of_a_head_from_an_array_that_is_alike() -> None:
+    def tables(like: Any, positions: Any, base: float) -> Any:
+        angles = positions[..., None] / base ** (np.arange(0, like.shape[-1], 2) / like.shape[-1])
+        return np.cos(angles).astype(like.dtype), np.sin(angles).astype(like.dtype)
+
+    assert_conforms(tables, "rope.tables", level="smoke", seed=1, call="f(like, positions, base)")
+
+
 def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> None:
     def untold(x: Any, positions: Any, theta: float = 1.0) -> Any:
         return by_position(x, positions, theta)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 from conformance.adapt.wording import told, told_with_place
 from conformance.calls import form as forms
 from conformance.calls.form import Form
-from conformance.calls.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
+from conformance.calls.takes import Heads, Positions, Queries, Rows, Takes, misplaced, nonsense
 from conformance.spec.choices import as_several
 from conformance.spec.profiles import FORMATS, PROFILES, REQUIRED
 from conformance.spec.shown import shown
@@ -126,6 +126,7 @@ class Adapter:
         positions: Positions | None = None,
         queries: Queries = "any",
         rows: Rows = "any",
+        heads: Heads = "any",
         lowest: int | None = None,
         highest: int | None = None,
         masked: bool = False,
@@ -145,7 +146,7 @@ class Adapter:
         _callable("when", when if when is not None else _flags)
         accepted = _dtypes(self.dtypes if dtypes is None else dtypes)
         profiles = _profiles(accepted, self.profile if profile is None else profile)
-        takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
+        takes = Takes(self.positions if positions is None else positions, queries, rows, heads, lowest, highest, masked, contiguous)
         axes = restrictions.pop("axes") if isinstance(restrictions.get("axes"), str) else None
         restrictions |= _beside(parameters, restrictions)
         _named("label", label or self.name)
@@ -294,8 +295,9 @@ def _sides(form: Form, takes: Takes, operation: str, axes: object) -> list[Form]
 
 
 def _place_meant(takes: Takes) -> str:
-    """Return what is close to the first word about positions that isn't known."""
-    kinds = ((takes.positions, get_args(Positions)), (takes.queries, get_args(Queries)), (takes.rows, get_args(Rows)))
+    """Return what is close to the first word about calls that isn't known."""
+    words = (takes.positions, takes.queries, takes.rows, takes.heads)
+    kinds = zip(words, map(get_args, (Positions, Queries, Rows, Heads)), strict=True)
     return next((near_miss(word, known) for word, known in kinds if word not in known), "")
 
 

@@ -58,10 +58,11 @@ class Calling:
         object.__setattr__(self, "roles", tuple(self.operation.arrays) if one.form.call is None else tuple(roles(one.form.call)))
         object.__setattr__(self, "keywords", accepted(self.operation, one.function) if one.form.call is None else ())
 
-    def arrays(self, arrays: Named) -> dict[str, np.ndarray]:
+    def arrays(self, arrays: Named, parameters: Mapping[str, object]) -> dict[str, np.ndarray]:
         """Return the arrays that the function is given, by their names in the call."""
         wanted = [role for role in self.roles if role == "like" or (self._source(role) in arrays and not self._counts(role))]
-        return {role: self._made(role, self._with_rows(arrays)) for role in wanted}
+        rows = self._with_rows(arrays)
+        return {role: self._like(arrays, parameters) if role == "like" else self._made(role, rows) for role in wanted}
 
     def counts(self, arrays: Named) -> dict[str, int]:
         """Return the integers that the function is given: an offset, or how many there are."""
@@ -245,9 +246,13 @@ class Calling:
             case "position_ids":
                 rows = _last_first(arrays["cos"])
                 return rows if rows.ndim > 1 or self.takes.one_row else np.repeat(rows[None], arrays["x"].shape[0], axis=0)
-            case "rows" | "columns":
-                return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
-        return np.zeros((1, 1))  # like
+        return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
+
+    def _like(self, arrays: Named, parameters: Mapping[str, object]) -> np.ndarray:
+        """Return an array as wide as a head or an embedding, where a call has one."""
+        sizes = self.sizes(arrays)
+        widths = (sizes.get(axis) or fixed_size(axis, parameters) for axis in (HEAD_DIM, "dim"))
+        return np.zeros((1, next(filter(None, widths), 1)))
 
     def _columns(self, table: np.ndarray, arrays: Named) -> np.ndarray:
         """Return a table as the code wants it; one that has two columns for each pair comes of a diagnosis, which tries it so."""

@@ -36,6 +36,7 @@ def answer(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> di
         return dict(call(list(arrays.values())))
     _check_bounds(arrays, takes)
     _check_whole(operation, arrays, takes)
+    _check_heads(arrays, takes)
     batched = [values for name, values in arrays.items() if _may_lack_batch(operation, name) and _has_batch(operation, name, values)]
     if not takes.one_row or not batched:
         return _one_row(operation, arrays, takes, call)
@@ -97,6 +98,12 @@ def _check_whole(operation: Operation, arrays: Arrays, takes: Takes) -> None:
         if real.size:
             message = f"positions must be whole by its declaration, got {real[0]:g}"
             raise OutsideError(message)
+
+
+def _check_heads(arrays: Arrays, takes: Takes) -> None:
+    if takes.heads == "equal" and arrays["k"].shape[1] != arrays["q"].shape[1]:
+        message = f"key heads must be as many as query heads by its declaration, got {arrays['k'].shape[1]} for {arrays['q'].shape[1]}"
+        raise OutsideError(message)
 
 
 def _may_lack_batch(operation: Operation, name: str) -> bool:

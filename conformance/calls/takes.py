@@ -1,4 +1,4 @@
-"""Which calls an implementation takes, beyond its parameters: what its code assumes of positions, queries and rows."""
+"""Which calls an implementation takes, beyond its parameters: what its code assumes of positions, queries, rows and heads."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from refimpl.spec import Operation
 Positions = Literal["any", "whole", "consecutive", "from_zero", "grid", "grid_xy"]
 Queries = Literal["any", "at_end"]
 Rows = Literal["any", "shared", "each"]
+Heads = Literal["any", "equal"]
 #: Which array says where the tokens of an axis are.
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
 #: Arrays of integers that a declaration bounds.
@@ -30,7 +31,8 @@ class Takes:
     ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0; or the tokens fill a
     grid row by row, and positions are (row, column) or, in ``grid_xy``, (column, row).
     ``queries="at_end"``: the queries are the last of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole
-    batch, which counted ones always do; ``"each"``: as a row for each of its sequences. ``lowest`` and ``highest`` bound positions.
+    batch, which counted ones always do; ``"each"``: as a row for each of its sequences. ``heads="equal"``: there are as many key heads as
+    query heads, so that none is shared. ``lowest`` and ``highest`` bound positions.
     ``masked``: a bias is ``-inf`` where a key comes after its query. ``contiguous``: the elements of an array lie one after the other,
     which those of a transposed one don't.
     """
@@ -38,6 +40,7 @@ class Takes:
     positions: Positions = "any"
     queries: Queries = "any"
     rows: Rows = "any"
+    heads: Heads = "any"
     lowest: int | None = None
     highest: int | None = None
     masked: bool = False
@@ -78,6 +81,12 @@ class Takes:
         return {name: value for name, value in asdict(self).items() if value != getattr(Takes, name)}
 
 
+def sharing(operation: Operation) -> str:
+    """Return the axis of heads that may share key heads, or nothing where none may."""
+    axes = {axis for each in operation.arrays.values() for axis in each.split()}
+    return ("query_head" if "query_head" in axes else "head") if "key_head" in axes else ""
+
+
 def is_bias(operation: Operation) -> bool:
     """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""
     given = {axis for name, axes in operation.arrays.items() if name not in PLACES.values() for axis in axes.split()}
@@ -94,6 +103,7 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),
     'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
     'rows="each"': (Takes(rows="each"), "a row of positions for each sequence of the batch"),
+    'heads="equal"': (Takes(heads="equal"), "as many key heads as query heads: no grouped heads"),
     "lowest=0": (Takes(lowest=0), "positions are at least 0, as in a table"),
     "highest=4095": (Takes(highest=4095), "positions are at most 4095, as in a table of 4096 rows"),
     "masked=True": (Takes(masked=True), "the result is -inf where a key comes after its query"),
@@ -115,6 +125,7 @@ def nonsense(takes: Takes) -> Iterator[str]:
         ("positions", takes.positions, get_args(Positions)),
         ("queries", takes.queries, get_args(Queries)),
         ("rows", takes.rows, get_args(Rows)),
+        ("heads", takes.heads, get_args(Heads)),
     ):
         if not isinstance(value, str) or value not in known:
             yield f"{name} must be one of {', '.join(known)}, got {shown(value)}"
@@ -154,6 +165,8 @@ def misplaced(takes: Takes, operation: Operation) -> Iterator[str]:
         yield f"positions must be declared a grid of an operation where they have several axes, got {takes.positions!r} of {operation.name}"
     if takes.rows != "any" and not any("[batch]" in axes for axes in known.values()):
         yield f"rows must be declared of an operation whose positions may have a batch axis, got {operation.name}"
+    if takes.heads != "any" and not sharing(operation):
+        yield f"heads must be declared of an operation whose query heads may share key heads, got {operation.name}"
     if (takes.lowest, takes.highest) != (None, None) and not set(BOUNDED) & set(known):
         yield f"lowest and highest must be declared of an operation with positions, got {operation.name}"
     placed = {PLACES["query"], PLACES["key"]} <= set(known)

@@ -218,5 +218,9 @@ def inside(operation: Operation, call: Arguments, declaration: Declaration) -> A
         queries = arrays["query_positions"]
         last = arrays["key_positions"][..., arrays["key_positions"].shape[-1] - queries.shape[-1] :]
         arrays["query_positions"] = np.broadcast_to(last, np.broadcast_shapes(last.shape, queries.shape))
+    if takes.heads == "equal":
+        group = arrays["q"].shape[1] // max(arrays["k"].shape[1], 1)
+        shared = [name for name, axes in operation.arrays.items() if "key_head" in axes.split()]
+        arrays |= {name: np.repeat(arrays[name], group, axis=1) for name in shared}
     single = {name: value for name, value in declaration.values.items() if not isinstance(value, tuple)}
     return Arguments({name: np.array(array) for name, array in arrays.items()}, {**call.parameters, **single})

@@ -138,7 +138,7 @@ def _fewest(asking: Asking, checked: Sequence[Checked]) -> list[Takes]:
     placed = {"positions": "from_zero"} if set(PLACES.values()) & set(operation.arrays) else {}
     bounds = {"lowest": 0, "highest": _last(checked)}
     open_ended = {name: bound for name, bound in bounds.items() if bound is not None and getattr(takes, name) is None}
-    for name, value in {**placed, "rows": "shared", **open_ended}.items():
+    for name, value in {**placed, "rows": "shared", "heads": "equal", **open_ended}.items():
         takes = _narrowed(operation, takes, {name: value}) or takes
     further: tuple[dict[str, Any], ...] = ({}, {"queries": "at_end"}, {"masked": True}, {"queries": "at_end", "masked": True})
     return list(dict.fromkeys(filter(None, (_narrowed(operation, takes, sayings) for sayings in further))))
@@ -188,7 +188,7 @@ def _widened(asking: Asking, narrow: Declaration) -> Declaration:
     kinds = POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
     wider = (replace(narrow, takes=replace(narrow.takes, positions=kind)) for kind in kinds if kind != "whole" or asking.operation.numbers)
     narrow = next((each for each in wider if asking.right(each, TOLD)), narrow)
-    for name in ("queries", "rows", "lowest", "highest", "masked"):
+    for name in ("queries", "rows", "heads", "lowest", "highest", "masked"):
         without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
         narrow = without if without == narrow or asking.right(without, TOLD) else narrow
     for name, value in narrow.values.items():

@@ -1,4 +1,4 @@
-"""What code doesn't take and doesn't declare: a convention or positions for which it raises, a parameter that it has no keyword for."""
+"""What code doesn't take and doesn't declare: a convention, positions or heads for which it raises, a parameter without a keyword."""
 
 import re
 from collections import Counter
@@ -60,16 +60,17 @@ def _only(operation: str, chosen: Sequence[Parameter], answered: Sequence[Vector
     return _declaring(operation, forced, "takes {} only, and raises for {}", raised)
 
 
-#: What code takes of positions, and for which others it raises.
+#: What code takes of positions and heads, and for which others it raises.
 TAKEN = {
     "positions": "takes whole positions only, and raises for real ones",
     "lowest": "takes no positions below {}, and raises for these",
     "highest": "takes positions up to {}, and raises beyond",
+    "heads": "takes as many key heads as query heads only, and raises where heads share one",
 }
 
 
 def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised], wrong: Sequence[Vector]) -> Diagnosis | None:
-    """Return the declaration of positions under which every call is answered, but for a lowest one where negative ones are wrong."""
+    """Return the declaration of positions or heads under which all calls are answered, no lowest one where negative ones are wrong."""
     for name, value in telling(answered, [vector for vector, _ in raised]).items():
         if name == "lowest" and any(lowest(one) < 0 for one in wrong):
             return None
@@ -78,9 +79,9 @@ def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised
 
 
 def placed(operation: str, name: str, value: object, raised: Sequence[Raised]) -> Diagnosis:
-    """Return the declaration of positions: whole ones, the lowest or the highest."""
-    declared = f"{name}={written(value)}"
-    fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for"
+    """Return the declaration of positions, whole ones, the lowest or the highest, or of heads."""
+    declared, asked = f"{name}={written(value)}", "heads" if name == "heads" else "positions"
+    fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the {asked} that are asked for"
     return _said(operation, {name: str(value)}, TAKEN[name].format(value), raised, fix)
 
 

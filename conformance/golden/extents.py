@@ -32,6 +32,7 @@ class Extent:
     runs: str = "counted"
     causal: bool = False
     tuned: bool = False
+    equal: bool = False
 
     def size(self, axis: str) -> int:
         """Return the size of an axis that no parameter fixes."""

@@ -96,6 +96,8 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
 
 def _fitting(operation: Operation, parameters: Parameters, extent: Extent, takes: Takes, most: int) -> Extent:
     """Return an extent whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
+    if takes.heads == "equal":
+        extent = replace(extent, group=1, equal=True)
     longest = _side(operation, parameters, extent, takes)
     if not _several(operation):  # an image has more places than a side
         longest = min(longest, _bounds(operation, parameters, extent, takes).size)
@@ -143,10 +145,11 @@ def _shape(axes: str, parameters: Parameters, extent: Extent, *, optional: bool)
 
 
 def _size(axis: str, parameters: Parameters, extent: Extent) -> int:
-    """Return the size of an axis; key heads are shared by heads that a parameter counts."""
+    """Return the size of an axis; key heads are shared by heads that a parameter counts, or as many."""
     fixed, free = fixed_size(axis, parameters), extent.size(axis)
     if axis == "key_head":
-        return math.gcd(free, fixed_size("head", parameters) or free)
+        heads = fixed_size("head", parameters) or free
+        return heads if extent.equal else math.gcd(free, heads)
     return free if fixed is None else fixed
 
 

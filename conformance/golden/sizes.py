@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.calls.takes import Takes
+from conformance.calls.takes import Takes, sharing
 from conformance.spec.arguments import Parameters
 from conformance.spec.ranges import SIZES
 from refimpl.spec import Operation, fixed_size
@@ -65,7 +65,9 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == self._grouped else axis for axis in words)]
 
     def _settled(self, axis: str) -> int | None:
-        """Return the size that parameters or the scene give an axis: a weight is square in every scene but one, where it may be."""
+        """Return the size that something gives an axis: a weight is square in every scene but one, where it may be."""
+        if self.takes.heads == "equal" and axis in ("group", "key_head"):
+            return 1 if axis == "group" else fixed_size(sharing(self.operation), self.parameters)
         rows = fixed_size("projection", self.parameters) if axis == "input" and self.scene != "any" else None
         if rows is not None and rows <= SQUARE:
             return rows
@@ -79,9 +81,8 @@ class Sizing:
     @functools.cached_property
     def _grouped(self) -> str | None:
         """The axis of heads that share key heads, unless a parameter counts them."""
-        words = {word for axes in self.operation.arrays.values() for word in _words(axes)}
-        axis = "query_head" if "query_head" in words else "head"
-        return axis if "key_head" in words and fixed_size(axis, self.parameters) is None else None
+        axis = sharing(self.operation)
+        return axis if axis and fixed_size(axis, self.parameters) is None else None
 
     def _least(self, axis: str) -> int:
         """Return 2 for queries in one scene, and 2 for weighed keys, since a single one weighs 1 in any case; 3 with a mask."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.calls.takes import Takes
+from conformance.calls.takes import Takes, sharing
 from conformance.golden import features, grids, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large
@@ -136,6 +136,7 @@ def _sizes(operation: Operation, parameters: Settings, takes: Takes, axes: set[s
     """Return one of everything but tokens; of a table of queries and keys, one query."""
     sizes = {axis: fixed_size(axis, parameters) or 1 for axis in axes}
     sizes |= {"head_dim": 2} if "head_dim" in axes and "head_dim" not in parameters else {}
+    sizes |= {"key_head": sizes[sharing(operation)]} if takes.heads == "equal" else {}
     sizes |= {"row": 2 * int(parameters["max_distance"]) + 1} if "row" in axes else {}
     sizes |= {"length": longest(operation, parameters, sizes, takes)} if "length" in axes else {}
     count = min(longest(operation, parameters, sizes, takes), places.room(parameters, sizes, takes).size)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from conformance.calls.takes import WHEN, Takes
+from conformance.calls.takes import WHEN, Takes, sharing
 from conformance.golden import features
 from conformance.golden.calls import Generator, generator, of_sizes
 from conformance.golden.sizes import Sizes
@@ -23,7 +23,7 @@ def varied(operation: Operation, *, restrictions: Mapping[str, object], takes: T
     if all(map(_is_setting, operation.arrays)):
         yield from _changed(operation, [Arguments(vector.inputs, vector.parameters) for vector in stored], restrictions, rng)
         return
-    unlike = {_kept(vector): vector for vector in stored if _fits(sizes_of(operation, vector), takes)}.values()
+    unlike = {_kept(vector): vector for vector in stored if _fits(operation, sizes_of(operation, vector), takes)}.values()
     every = ((dict(each.parameters), sizes_of(operation, each), _batched(operation, each, takes)) for each in unlike)
     for vector, call in zip(unlike, of_sizes(operation, every, takes, dtype, rng), strict=True):
         yield call.with_arrays(**{name: features.exact(array, dtype) for name, array in vector.inputs.items() if _is_setting(name)})
@@ -56,8 +56,10 @@ def _kept(vector: Vector) -> str:
     return repr((sorted(vector.parameters.items()), [array.shape for array in vector.inputs.values()], factors))
 
 
-def _fits(sizes: Sizes, takes: Takes) -> bool:
-    """Whether code takes as many tokens, queries and keys."""
+def _fits(operation: Operation, sizes: Sizes, takes: Takes) -> bool:
+    """Whether code takes as many tokens, queries, keys and key heads."""
+    if takes.heads == "equal" and sizes["key_head"] != sizes[sharing(operation)]:
+        return False
     if takes.queries == "at_end" and sizes.get("query", 0) > sizes.get("key", 0):
         return False
     room = takes.bounds[1] - max(takes.bounds[0], 0) + 1

@@ -43,7 +43,7 @@ def takes(identity: Identity) -> Takes:
     lowest, highest = _bounds(identity, view, positions) if ends else (None, None)
     lowest = identity.lowest if lowest is None else lowest
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
-    return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked, _breaks_on_views(view))
+    return Takes(positions, queries, "shared" if shared else "any", "any", lowest, highest, identity.masked, _breaks_on_views(view))
 
 
 def _positions(view: View) -> Positions:

@@ -139,7 +139,7 @@ class _Call:
 
     def _given(self, named: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """Return the arrays that the function is given, by their names in its call."""
-        made = self.runner.calling.arrays(named)
+        made = self.runner.calling.arrays(named, self.keywords)
         return {name: self._array(name, values, self.manner.way(index)) for index, (name, values) in enumerate(made.items())}
 
     def _refilled(self, named: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class _Call:
     def _compare(self, named: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
         """Keep the names of the arrays that the call changed; complex ones aren't looked at."""
         framework = self.runner.framework
-        for (name, original), array in zip(self.runner.calling.arrays(named).items(), given.values(), strict=True):
+        for (name, original), array in zip(self.runner.calling.arrays(named, self.keywords).items(), given.values(), strict=True):
             now = original if original.dtype.kind == "c" else exact(array, framework)[0]
             if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original, ""), framework)[0]):
                 self.modified.add(name)

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from conformance.calls.takes import PLACES, WHEN, Takes, is_bias
+from conformance.calls.takes import PLACES, WHEN, Takes, is_bias, sharing
 from conformance.spec.arguments import Arguments, is_position
 from conformance.spec.choices import TYPICAL, agree, candidates
 from conformance.spec.constraints import constrained
@@ -92,6 +92,8 @@ def arguments(
         sizes, reach = axis_sizes(operation, drawn, choices[1:]), reaches[choices[0] % len(reaches)]
         if declared.queries == "at_end" and {"query", "key"} <= sizes.keys():
             sizes["key"] = max(sizes["query"], sizes["key"])
+        if declared.heads == "equal":
+            sizes["key_head"] = sizes[sharing(operation)]
         arrays = {name: draw(_array(operation, name, sizes, reach, declared)) for name in operation.arrays}
         arrays = taken(operation, arrays, declared)
         fitted = constrained(operation.name, seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
@@ -145,10 +147,10 @@ def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes
     for axis, choice in zip(dict.fromkeys(axes.replace("[", " ").replace("]", " ").split()), choices[1:], strict=False):
         fixed = fixed_size(axis, drawn)
         sizes[axis] = fixed if fixed is not None else 1 + choice % LARGEST_AXIS.get(axis, 3)
-    own = "query_head" if "query_head" in sizes else "head"
-    if "key_head" in sizes and fixed_size(own, drawn) is None:
+    own = sharing(operation)
+    if own and fixed_size(own, drawn) is None:
         sizes[own] *= sizes["key_head"]
-    elif "key_head" in sizes:
+    elif own:
         sizes["key_head"] = math.gcd(sizes["key_head"], sizes[own])
     if "pair" in sizes and "head_dim" in sizes:
         sizes["head_dim"] = 2 * sizes["pair"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.calls.subject import CallRefusedError
+from conformance.calls.takes import sharing
 from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Checker, Sides, Trial, hidden
 from conformance.laws.universal import equal_but_for_noise
@@ -110,9 +111,8 @@ def _without_later_keys(trial: Trial) -> Iterator[Sides]:
 
 def heads(trial: Trial) -> Iterator[Sides]:
     """The last head alone, with the key head that it shares, is what it is among all."""
-    known = sizes(trial)
-    if "key_head" in known:
-        own = "query_head" if "query_head" in known else "head"
+    known, own = sizes(trial), sharing(trial.operation)
+    if own:
         group = known[own] // known["key_head"]
         yield from part_alone(trial, trial.arguments, {"key_head": np.array([-1]), own: np.arange(-group, 0)})
     else:

@@ -17,7 +17,7 @@ from refimpl.spec import Operation
 #: The device of a program that doesn't say where it computes.
 UNTOLD = "not told"
 #: What a program may say of an implementation as an adapter does.
-SETTINGS = ("profile", "positions", "queries", "rows", "lowest", "highest", "masked")
+SETTINGS = ("profile", "positions", "queries", "rows", "heads", "lowest", "highest", "masked")
 
 
 class ProgramError(Exception):

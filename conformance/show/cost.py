@@ -178,7 +178,7 @@ def _timed(
 ) -> float:
     calling = Calling(subject.operation, implementation, framework)
     named = dict(zip(subject.operation.arrays, arrays, strict=True))
-    made = calling.arrays(named).items()
+    made = calling.arrays(named, parameters).items()
     given = {name: framework.integers(array) if array.dtype.kind != "f" else framework.floats(array, subject.dtype) for name, array in made}
     keywords = {**parameters, **_dtype(subject, implementation, framework)}
     started = time.perf_counter()

@@ -25,7 +25,7 @@ NAMED = 3
 REASONS = 2
 MEND = "mend what fails"
 BY_VALUES = "declare it by values (head_dim={64, 128})"
-DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
+DECLARABLE = "its parameters, positions, queries, rows, heads, lowest or highest"
 
 
 def missing(task: Task, evidence: Evidence, checked: Sequence[Checked], level: str, *, exhausted: bool) -> Evidence:
