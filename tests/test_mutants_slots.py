@@ -75,3 +75,12 @@ def swapped(x: np.ndarray) -> np.ndarray:
     cos, sin = rope.tables(POSITIONS, head_dim=4)
     turned: np.ndarray = rope.apply(x, sin, cos, layout="half")
     return turned
+
+
+@pytest.mark.parametrize(("operation", "width"), [("partial_rope.rotate", "rotary_dim"), ("axial_rope.rotate", "axes[i]")])
+def test_mistakes_in_the_exponent_of_a_part_name_the_part_s_width(operation: str, width: str) -> None:
+    mistakes = {mutant.name: mutant for mutant in slots.mutants(operation)}
+    mistake = mistakes[f"{operation}/exponent-without-two"]
+
+    assert (mistake.does, mistake.should) == (f"uses the exponent j / {width}", f"use 2 j / {width}")
+    assert mistake.fix == f"divide j by {width} / 2"

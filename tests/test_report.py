@@ -378,14 +378,14 @@ def test_rotations_of_one_arithmetic_say_together_how_far_and_what_it_does_to_lo
     half = right(dtype="bfloat16", profile="bfloat16-model", profile_met="bfloat16-table", logits=((9, 0.02),), farthest=9)
     shown = screen(near, far, half)
 
-    assert "float32 angles: right up to 1,048,576; logits off by 0.001 at 4,096" in shown
-    assert "bfloat16 tables: right up to 9; logits off by 0.02 at 9" in shown
+    assert "float32 angles: within the allowed error up to 1,048,576; logits are then off by 0.001 at 4,096" in shown
+    assert "bfloat16 tables: within the allowed error up to 9; logits are then off by 0.02 at 9" in shown
 
 
 def test_a_wrong_rotation_says_from_where_and_what_it_does_to_logits() -> None:
     shown = screen(wrong(errors_by_position=((1, 0.2), (257, 200.0)), logits=((1, 1e-6), (257, 0.35))))
 
-    assert "float32 results: wrong from position 257; logits off by 0.3 at 257" in shown
+    assert "float32 results: wrong from position 257; logits are then off by 0.3 at 257" in shown
     assert "arithmetic" not in shown
 
 
@@ -624,7 +624,7 @@ def test_where_only_a_gradient_is_wrong_the_precision_says_so_and_keeps_that_of_
     shown = screen(right(logits=((9, 1e-6),), farthest=9), gradient)
 
     assert "mine: float32 meets float32, worst 0.40; to 9; the gradient is wrong from position 0" in shown
-    assert "float32 angles: right up to 9; logits off by 1e-06 at 9" in shown
+    assert "float32 angles: within the allowed error up to 9; logits are then off by 1e-06 at 9" in shown
     for form in FORMS.values():
         assert "the gradient is wrong from position 0" in " ".join(form([a_report(right(), gradient)]).split())
 

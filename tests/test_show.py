@@ -61,7 +61,7 @@ def test_every_operation_stands_on_a_line_of_its_own() -> None:
 
 
 def test_the_list_counts_the_laws_that_hold_for_every_operation() -> None:
-    assert LISTED[-1] == f"{len(SCHEMES)} schemes, {len(operations())} operations; {len(UNIVERSAL)} more laws hold for every operation"
+    assert LISTED[-1] == f"{len(SCHEMES)} schemes, {len(operations())} operations; {len(UNIVERSAL)} universal laws hold for every operation"
 
 
 @pytest.mark.parametrize("name", SCHEMES)

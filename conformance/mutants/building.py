@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +35,10 @@ class Mistake:
     def made_by(self, piece: Piece) -> tuple["Mistake", Piece]:
         """Return it with what makes it: code, or pieces of which code is made."""
         return self, piece
+
+    def of_width(self, name: str) -> "Mistake":
+        """Return it for heads of which parts turn, whose width has that name."""
+        return replace(self, **{words: getattr(self, words).replace("head_dim", name) for words in ("does", "should", "fix")})
 
     def at(self, operation: str, function: Function) -> Mutant:
         """Return the mutant of one operation."""

@@ -11,6 +11,7 @@ from conformance.mutants.rotary import Rotary, form_of
 from conformance.mutants.rounding import rounded, to
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
+from refimpl.forms.parted import Parted
 from refimpl.forms.rotary import join_pairs, split_pairs
 from refimpl.schemes import rope
 
@@ -79,7 +80,7 @@ FREQUENCY_MISTAKES = (
         "exponent-doubled",
         does="doubles the exponent: 2 times an index that already counts channels, or a width that is halved",
         should="use 2 j / head_dim for pair j",
-        fix="use arange(0, head_dim, 2) / head_dim, with the whole head's width below",
+        fix="use arange(0, head_dim, 2) / head_dim, with head_dim itself below, not its half",
         threads=("https://github.com/Kyubyong/transformer/issues/38",),
         origin="reported for the sinusoid",
     ).made_by(Rotary(spectrum=lambda d, base: base ** (-4.0 * index(d) / d))),
@@ -326,8 +327,10 @@ def operation_mutants(operation: str) -> Iterator[Mutant]:
     """Return the mutants that one operation of a rotary scheme shares with others, whatever fills its slots."""
     contract = OPERATIONS[operation]
     yield from conventions(operation, CONVENTION_THREADS)
+    form = form_of(operation)
     for mistake, rotary in pieces(operation):
-        yield mistake.at(operation, rotary.of(operation))
+        named = mistake.of_width(form.width) if isinstance(form, Parted) else mistake
+        yield named.at(operation, rotary.of(operation))
     if "base" in contract.parameters:
         yield from base_mutants(operation)
         yield BASE_HALF.at(operation, altered(operation, parameters=half_base))

@@ -51,7 +51,7 @@ def listing() -> Iterator[Line]:
         yield from (("", f"  {name:<{widest}} {_counted(name)}") for name in operations() if name.startswith(f"{scheme.name}."))
     yield "head", "config: functions that read a model's configuration (`posenc check --config`)"
     yield from (("", f"  {name}") for name in OFFERED)
-    yield "quiet", f"{len(SCHEMES)} schemes, {len(operations())} operations; {len(UNIVERSAL)} more laws hold for every operation"
+    yield "quiet", f"{len(SCHEMES)} schemes, {len(operations())} operations; {len(UNIVERSAL)} universal laws hold for every operation"
 
 
 def counts(operation: str) -> tuple[int, int, int]:

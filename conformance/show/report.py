@@ -331,10 +331,10 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 def _in_logits(rotation: Rotation) -> str:
     arithmetic = [] if rotation.met is None else [WORDS[rotation.met]]
     results = [] if rotation.met is not None and rotation.met.startswith(rotation.dtype) else [f"{rotation.dtype} results"]
-    right = "right" if rotation.reach is None else f"right up to {rotation.reach:,}"
+    right = "within the allowed error" + ("" if rotation.reach is None else f" up to {rotation.reach:,}")
     reached = _wrong(rotation.wrong_at) if rotation.wrong_at else right
     position, error = rotation.logits
-    return f"{', '.join(arithmetic + results)}: {reached}; logits off by {error:.1g} at {position:,}"
+    return f"{', '.join(arithmetic + results)}: {reached}; logits are then off by {error:.1g} at {position:,}"
 
 
 def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:

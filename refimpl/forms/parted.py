@@ -26,9 +26,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Parted(Rotary):
-    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head."""
+    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head.
+
+    ``width`` is what the width of a part is called.
+    """
 
     parts: Callable[..., Sequence[Part]] = field(kw_only=True)
+    width: str = field(kw_only=True)
 
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` with every part turned to its positions."""

@@ -85,7 +85,7 @@ class Rotary:
     def operation(self, function: Callable[..., Any], says: str | None = None, *, name: str = "") -> Callable[..., Any]:
         """Return a function of this file as an operation with these slots; ``says`` and ``name`` are its own, if not the function's."""
         slots = [getattr(self, slot.name) for slot in fields(self)]
-        return joined(function, self, [slot for slot in slots if slot is not None], says, name=name)
+        return joined(function, self, [slot for slot in slots if callable(slot)], says, name=name)
 
     @property
     def of_keys(self) -> "Rotary":

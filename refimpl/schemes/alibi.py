@@ -102,8 +102,9 @@ CONVENTIONS = {
     "Falcon, MPT.",
     "slopes=paper": "2^(-max_bias h / n), h = 1 ... n, for any number of heads n: section 3 as it is printed.",
     "form=row": "The key's position minus the query's, negative for the past: the paper.",
-    "form=column": "The key's position alone: the authors' code, BLOOM. Rows differ by a constant each, which a causal softmax "
-    "does not see; anything that inspects the bias or looks both ways does.",
+    "form=column": "The key's position alone: the authors' code, BLOOM. Each row differs from the row form's by a constant, "
+    "which no softmax over a row sees; anything that inspects the bias does. So a constant per row is not judged in the bias: the row "
+    "form conforms as this one, even where it forgets the offset of a cache.",
     "form=reversed": "The key's position minus the last key's, the same for every query: MPT, and `AlibiBias` of keras-hub.",
     "form=symmetric": "Minus the absolute distance, for attention both ways: JinaBERT, data2vec 2.0, llama.cpp's encoders.",
     "form=falcon": "The key's position alone in bfloat16, whatever the model's dtype: slope, position and product are each rounded to "

@@ -103,7 +103,7 @@ def channels_of(pairs: Sequence[int], order: str, layout: str, half: int) -> lis
     return [*pairs, *(pair + half for pair in pairs)]
 
 
-FORM = Parted(rope.frequencies, parts=parts)
+FORM = Parted(rope.frequencies, parts=parts, width="axes[i]")
 rotate = FORM.operation(
     rotary.rotate, "Turn the channels of every axis by rope, to the position on that axis (eq. 14-16), in the dtype of ``x``."
 )

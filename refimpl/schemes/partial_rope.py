@@ -23,7 +23,7 @@ def parts(
     return (Part(range(first, first + rotary_dim), positions),)
 
 
-FORM = Parted(rope.frequencies, parts=parts)
+FORM = Parted(rope.frequencies, parts=parts, width="rotary_dim")
 rotate = FORM.operation(rotary.rotate, "Turn the first or last ``rotary_dim`` channels of ``x`` by rope (eq. 14-16); the others pass.")
 weights, attend = FORM.weights(), FORM.attend()
 attend_turned = FORM.operation(

@@ -167,8 +167,8 @@ SCHEME = Scheme(
         "bidirectional": "whether later keys are told from the token itself: true in encoders, false in decoders",
         "num_buckets": "how many buckets there are, of both directions together: the rows of the table",
         "max_distance": (
-            "the distance, in tokens, from which on everything is in the last bucket; `clamped` has one bucket per distance and "
-            "doesn't read it"
+            "at this distance, in tokens, and beyond everything is in the last bucket; with `t5` that begins earlier, at 91 of 128 with 32 "
+            "buckets both ways; `clamped` has one bucket per distance and doesn't read it"
         ),
         "convention": "how distances share the buckets",
     },

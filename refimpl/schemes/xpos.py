@@ -53,7 +53,7 @@ SCHEME = Scheme(
     meanings={
         **rotary.MEANINGS,
         "q": "queries, before they are turned",
-        "k": "keys, before they are turned",
+        "k": "keys, before they are turned; consecutive query heads share one where there are fewer",
         "query_positions": "position of every query, in tokens",
         "key_positions": "position of every key, in tokens",
         "query": "queries, turned and multiplied",
