@@ -56,6 +56,17 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
         origin="in the style of formulas that are cut short",
     ).made_by(lambda factor, original, length, growth: factor * lasting(original, length, growth) / original),
     Mistake(
+        "one-not-subtracted-when-longer",
+        does="takes factor n / L for the stretch of longer sequences: it jumps from 1 to the factor",
+        should="subtract factor - 1, so that it goes on from 1",
+        fix="subtract factor - 1",
+        origin="in the style of formulas that are cut short, behind a test of the length",
+    ).made_by(
+        lambda factor, original, length, growth: (
+            factor * lasting(original, length, growth) / original if lasting(original, length, growth) > original else 1.0
+        )
+    ),
+    Mistake(
         "whole-factor-subtracted",
         does="subtracts the factor: the stretch starts at 0",
         should="subtract factor - 1",
