@@ -73,6 +73,40 @@ def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: 
     assert wrong == every == {"mine (queries)", "mine (keys)"}
 
 
+@pytest.mark.parametrize(
+    ("call", "returned", "wrong"),
+    [
+        ("k, q, cos, sin", "k, q", False),
+        ("k, q, cos, sin", "q, k", True),
+        ("query=q, key=k, cos=cos, sin=sin", "q, k", False),
+        ("query=q, key=k, cos=cos, sin=sin", "k, q", True),
+    ],
+)
+def test_results_come_in_the_order_in_which_the_call_names_queries_and_keys(call: str, returned: str, wrong: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    keywords = call.startswith("query")
+    takes = "key, query, cos, sin" if keywords else call
+    body = returned.replace("q", "query").replace("k", "key") if keywords else returned
+    turns = ", ".join(f"turned({name}, cos, sin)" for name in body.split(", "))
+    declared = f"call='f({call})', rows='shared', **HALF"
+    report = judged(tmp_path, f"def f({takes}): return {turns}\nadapter.implements('rope.apply', f, {declared})")
+
+    assert report.status is (Status.DIFFERS if wrong else Status.CONFORMS)
+
+
+def test_keys_may_come_first_where_queries_and_keys_have_their_own_positions(tmp_path: Path) -> None:
+    body = "def f(k, q, key_positions, query_positions): return by_position(k, key_positions, 1e4), by_position(q, query_positions, 1e4)\n"
+    declared = "call='f(k, q, key_positions, query_positions)', base=10_000.0, **HALF"
+
+    assert judged(tmp_path, f"{body}adapter.implements('rope.rotate_query_key', f, {declared})").status is Status.CONFORMS
+
+
+def test_what_is_overwritten_comes_in_the_order_of_the_call_too(tmp_path: Path) -> None:
+    body = "def f(k, q, cos, sin):\n    k[:], q[:] = turned(k, cos, sin), turned(q, cos, sin)\n"
+    declared = "call='f(k, q, cos, sin)', rows='shared', modifies_inputs=True, **HALF"
+
+    assert judged(tmp_path, f"{body}adapter.implements('rope.apply', f, {declared})").status is Status.CONFORMS
+
+
 @pytest.mark.usefixtures("unshrunk")
 def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both(tmp_path: Path) -> None:
     body = "by_places(x, positions[..., ::-1])"

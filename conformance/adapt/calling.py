@@ -27,6 +27,8 @@ UNFIT = re.compile(r"\) (takes|got|missing) .*argument|\) expected at most \d+ a
 FOREIGN = "numpy.ndarray"
 #: Which tables the rows of a cache hold.
 CACHES = {"cos_cache": ("cos",), "sin_cache": ("sin",), "cos_sin_cache": ("cos", "sin")}
+#: What comes back of queries and of keys that one call turns.
+TURNED = {"q": "query", "k": "key"}
 
 #: How many axes a bias of one sequence has.
 BIASED = 3
@@ -187,9 +189,11 @@ class Calling:
             raise MisfitError(message)
 
     def _parts(self, returned: Any, given: Mapping[str, Any]) -> list[Any]:
-        names = ["query", "key"] if self.form.side else list(self.operation.results)
+        both = self.form.side or self.operation.results.keys() == {*TURNED.values()}
+        turned = {TURNED[role]: role for role in self.roles if role in TURNED} if both else {}
+        names = list(turned or self.operation.results)
         if returned is None and self.implementation.modifies_inputs:
-            written = ("q", "k") if names == ["query", "key"] else (self.role("x"),)
+            written = [*turned.values()] or [self.role("x")]
             returned = [given[role] for role in written if role in given] or None
         if names == ["cos", "sin"] and "complex" in str(getattr(returned, "dtype", "")):
             returned = returned.real, returned.imag
@@ -201,11 +205,12 @@ class Calling:
         several = isinstance(returned, tuple | list)
         parts = list(returned) if several else [returned]
         if returned is None or len(parts) != len(names) or (several and self._is_row_of_one(parts)):
-            wanted = f"{len(names)} results ({', '.join(names)})" if len(names) > 1 else "one array"
+            due = f"{len(names)} results ({', '.join(names)})" if len(names) > 1 else "one array"
             got = "None: is there a return?" if returned is None else f"{type(returned).__name__} of {len(parts)}" if several else "one"
-            message = f"the function must return {wanted}, got {got}"
+            message = f"the function must return {due}, got {got}"
             raise MisfitError(message)
-        return [parts["qk".index(self.form.side)]] if self.form.side else parts
+        wanted = [TURNED[self.form.side]] if self.form.side else self.operation.results
+        return [parts[names.index(name)] for name in wanted]
 
     def _is_row_of_one(self, parts: list[Any]) -> bool:
         """Whether what came in a list is the only row of a result, and not the result: with several rows it is a longer list."""

@@ -145,6 +145,13 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
         origin="in the style of slopes that are sorted",
     ).made_by(lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes)[::-1].copy()),
     Mistake(
+        "slopes-sorted",
+        does="sorts the slopes from the steepest to the flattest where heads are no power of two",
+        should="give the remaining heads their slopes after those of the first heads",
+        fix="don't sort: concatenate both sequences",
+        origin="in the style of slopes that are put in order",
+    ).made_by(in_code(lambda num_heads, max_bias: np.sort(right_slopes(num_heads, max_bias, "code"))[::-1].copy())),
+    Mistake(
         "rest-in-reverse",
         does="gives the remaining heads their slopes in reverse",
         should="give the steeper slopes to the earlier heads, in both sequences",

@@ -53,7 +53,7 @@ class Built:
 
     ``moment`` is given a step, counted from the video's first or, ``from_start``, from where the sequence began; ``follow`` the start of a
     grid, and how many positions lie between its first and what is just past its last on every axis. ``spare`` is how many positions more
-    than its tokens the text before a grid takes up.
+    than its tokens the text before a grid takes up. What follows a grid is ``numbered`` if it continues at the number of its token.
     """
 
     lie: Callable[[Array, Sides], tuple[Array, Array, Array]] = by_rows
@@ -62,6 +62,7 @@ class Built:
     begun: bool = True
     from_start: bool = False
     spare: int = 0
+    numbered: bool = False
 
     def __call__(
         self,
@@ -85,7 +86,7 @@ class Built:
             moment = self.moment(step + early, tokens_per_second, seconds) - early
             grid = np.stack([moment, row, column], axis=-1).astype(np.int64) + (start if self.begun else 0)
             duration = int(self.moment(np.asarray(time - 1), tokens_per_second, seconds)) + 1
-            goes_on = self.follow(start, duration, height, width)
+            goes_on = end if self.numbered else self.follow(start, duration, height, width)
             found = np.where((positions >= begin)[..., None], grid, found)
             found = np.where((positions >= end)[..., None], (positions - end + goes_on)[..., None], found)
         return found
@@ -210,6 +211,8 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
                       "https://github.com/mlx-node/mlx-node/pull/80")), decoding_by_number),
     (Mistake("decoding-after-the-last-grid", "adds the delta of the last grid alone while decoding", LAST, "sum what all grids save",
              origin="in the style of deltas that belong to an image"), decoding_after_the_last_grid),
+    (Mistake("follows-by-number", "continues past a grid by the number of its tokens", LAST, "add the largest side, not the product of all",
+             origin="in the style of positions that count every token"), Built(numbered=True)),
     (Mistake("time-left-out-of-what-follows", "continues past height and width, among the frames of a video that lasts longer", LAST,
              "take the largest position on all three axes", threads=("https://github.com/huggingface/transformers/issues/45381",)),
      Built(follow=past_the_sides)),
