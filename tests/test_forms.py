@@ -28,6 +28,7 @@ from refimpl.spec import Operation
 
 KINDS = brought.KINDS | brought.TORCH | brought.LIBRARY
 
+
 def judged(folder: Path, source: str) -> Report:
     """Return the report of an adapter at the level smoke."""
     path = folder / "mine.py"
