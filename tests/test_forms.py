@@ -1,5 +1,6 @@
 """Functions as they are written are judged as they are: other names, orders, tables and axes are declared, and what doesn't fit is told."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -14,14 +15,19 @@ from brought import HALF, by_position, of_lengths
 import posenc
 from conformance import Adapter, assert_conforms
 from conformance.adapt.adapter import AdapterError
+from conformance.calls import form
 from conformance.calls.outcomes import Errored, Passed, Report, unanswered
 from conformance.calls.status import Status
+from conformance.calls.takes import Takes
 from conformance.isolate import targets
 from conformance.isolate.targets import TargetError
 from conformance.run import check
 from conformance.show import report as screen
+from conformance.spec.declarations import operations
+from refimpl.spec import Operation
 
 KINDS = brought.KINDS | brought.TORCH | brought.LIBRARY
+
 
 def judged(folder: Path, source: str) -> Report:
     """Return the report of an adapter at the level smoke."""
@@ -367,7 +373,17 @@ def test_a_module_reads_the_width_of_a_head_from_an_array_that_is_alike() -> Non
         angles = positions[..., None] / base ** (np.arange(0, like.shape[-1], 2) / like.shape[-1])
         return np.cos(angles).astype(like.dtype), np.sin(angles).astype(like.dtype)
 
-    assert_conforms(tables, "rope.tables", level="smoke", seed=1, call="f(like, positions, base)")
+    assert_conforms(tables, "rope.tables", level="smoke", seed=1, call="f(like, positions, base)", head_dim=16)
+
+
+@pytest.mark.parametrize("operation", operations().values(), ids=operations())
+def test_the_calls_and_axes_that_are_shown_are_those_of_the_operation(operation: Operation) -> None:
+    said = dict(words.split("=", 1) for words, _ in form.sayings(operation))
+
+    for name in ("call", "axes", "tables"):
+        assert not list(form.nonsense(form.Form(**{name: ast.literal_eval(said[name])}), operation, Takes())) if name in said else True
+    queries = "x" not in operation.arrays or "head" in operation.arrays["x"].split()
+    assert ("q" in form.roles(ast.literal_eval(said["call"]))) == (queries and bool({"x", "q"} & operation.arrays.keys()))
 
 
 def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> None:

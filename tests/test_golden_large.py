@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -314,3 +315,11 @@ def test_smoke_has_one_small_call() -> None:
     calls = list(large(operations()["rope.rotate"], restrictions={}, takes=Takes(), dtype="float32", seed=4, level="smoke"))
 
     assert [call.arguments.arrays["x"].shape for call in calls] == [(2, 2, 129, 32)]
+
+
+def test_a_call_has_no_more_tokens_than_a_square_grid_has_places_where_tokens_fill_one() -> None:
+    takes = Takes("grid", lowest=0, highest=63)
+    calls = [*islice(large(operations()["axial_rope.rotate"], restrictions={}, takes=takes, dtype="float32", seed=1, level="core"), 4)]
+
+    assert max(call.arguments.arrays["positions"].shape[-2] for call in calls) == 64 * 64
+    assert max(call.arguments.arrays["positions"].max() for call in calls) == 63

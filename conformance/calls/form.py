@@ -106,9 +106,9 @@ def _axes_meant(declared: str, every: Sequence[str]) -> str:
 
 def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
     """Yield what may be declared of the form of calls, and what it says."""
-    every = (*operation.arrays.values(), *operation.results.values())
-    arrays = ["q", "k", *operation.arrays][: len(operation.arrays) + 2] if "x" in operation.arrays else list(operation.arrays)
-    yield f'call="f({", ".join(name for name in arrays if name != "x")})"', "how the function is called, with its own names"
+    every, features = (*operation.arrays.values(), *operation.results.values()), operation.arrays.get("x", "").split()
+    arrays = [*(("q", "k") if "head" in features else features and ("x",)), *(name for name in operation.arrays if name != "x")]
+    yield f'call="f({", ".join(arrays)})"', "how the function is called, with its own names"
     known = [*map(str.split, every)]
     if any({"head", "query", "key"} <= set(axes) for axes in known):
         yield 'axes="query key head"', "the order of the axes"
@@ -117,6 +117,9 @@ def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
         yield "modifies_inputs=True", "the function overwrites its features"
     elif any("axis" in map(_plain, axes) for axes in known):
         yield 'axes="axis batch token"', "the order of the axes of arrays and results"
+    elif features:
+        yield f'axes="token batch {features[-1]}"', "the order of the axes of arrays and results; without batch: one sequence"
+        yield "modifies_inputs=True", "the function overwrites its features"
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
         yield 'tables="tiled"', "cosines and sines twice, as (c, c); repeated: c0, c0, c1, c1"
 

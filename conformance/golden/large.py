@@ -99,8 +99,9 @@ def _fitting(operation: Operation, parameters: Parameters, extent: Extent, takes
     if takes.heads == "equal":
         extent = replace(extent, group=1, equal=True)
     longest = _side(operation, parameters, extent, takes)
-    if not _several(operation):  # an image has more places than a side
-        longest = min(longest, _bounds(operation, parameters, extent, takes).size)
+    if takes.gridded or not _several(operation):  # an image has more places than a side; code sees no more tokens than a grid has places
+        room = _bounds(operation, parameters, extent, takes).size
+        longest = min(longest, room * room if takes.gridded else room)
     if projected(operation) and weighs(operation):
         longest = min(longest, max(ANGLES // int(parameters["dim"]), 2))
     tokens = min(extent.tokens, longest, extent.keys if takes.queries == "at_end" else longest)
