@@ -199,6 +199,15 @@ def square_waves(length, dim):
     return np.where(np.arange(length)[:, None] % period < period / 2, 1.0, -1.0) / np.sqrt(period)
 
 
+def exponents_by_channel(positions, dim=64):
+    angles = positions[:, None] * 10_000.0 ** (-np.arange(dim) / dim)
+    return np.where(np.arange(dim) % 2, np.cos(angles), np.sin(angles))
+
+
+def rows_of_their_own(position_ids):
+    return np.random.default_rng(1).standard_normal((514, 64))[np.asarray(position_ids) + 2]
+
+
 def pairs_from_one(x, positions, base=10_000.0):
     turned = positions[:, None] * base ** (-2 * np.arange(1, x.shape[-1] // 2 + 1) / x.shape[-1])
     cos, sin = (np.concatenate([each(turned)] * 2, axis=-1) for each in (np.cos, np.sin))

@@ -337,7 +337,7 @@ def test_telechats_slope_of_the_attention_factor_is_told() -> None:
         ("queries_turned_with_tables", "not alike: queries are rope.rotate"),
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: of 12 heads, max_bias 12, slopes paper, form row"),
-        ("learned_rows", "rows that are no sines and cosines, and of no other formula that is known"),
+        ("learned_rows", "rows of no formula that is known"),
         ("overflowed", "added to x: "),
     ],
 )

@@ -32,6 +32,8 @@ ONE_HOT = "one-hot rows: each holds a single 1, whose place may say a position, 
 #: Said of code that encodes the places of an image in no known way.
 OF_PLACES = "a row of numbers for each place of an image, which belong to no known operation"
 OF_SIDES = "the row of a place changes with the sides of the image, as where places are divided by them"
+#: Said of rows as any table may hold them.
+UNKNOWN = "rows of no formula that is known"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -327,9 +329,7 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     later = laid and not known and offset is not None and not flipped
     unseen = (*unseen, LATER.format(offset)) if later else unseen
     named = found.operation.name
-    return Identity(
-        named if known else None, found.words, {**common, **found.parameters}, seen, unseen, values_of=named if later else None
-    )
+    return Identity(named if known else None, found.words, {**common, **found.parameters}, seen, unseen, values_of=named if later else None)
 
 
 @dataclass(frozen=True)
@@ -394,18 +394,14 @@ def _unknown(encoding: Encoding) -> Identity:
         return Identity(None, "the same row at every position that was asked for")
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
-    what = "rows that are no sines and cosines, and of no other formula that is known: learned, or a formula of their own"
-    return Identity(None, what, seen=(_end(encoding),))
+    last = reach.last(encoding.reach)
+    if last is None:
+        return Identity(None, UNKNOWN, seen=(f"no position up to {reach.FARTHEST} is refused",))
+    end = f"the last position that is taken is {last}, as where a table has {last + 1} rows from position 0 on"
+    table = None if encoding.probe.plan.guessed else taking("positions", "table")[0].name
+    return Identity(None, f"{UNKNOWN}, as those of a table inside", seen=(end,), values_of=table)
 
 
 def _one_hot(rows: np.ndarray) -> bool:
     """Whether every row holds a single 1, and zeros besides."""
     return bool(np.all((rows == 0) | (rows == 1)) and np.all(rows.sum(axis=1) == 1) and rows.shape[1] > 1)
-
-
-def _end(encoding: Encoding) -> str:
-    """Say where a table ends."""
-    last = reach.last(encoding.reach)
-    if last is None:
-        return f"no position up to {reach.FARTHEST} is refused"
-    return f"the last position that is taken is {last}, as where a table has {last + 1} rows from position 0 on"
