@@ -199,6 +199,24 @@ def square_waves(length, dim):
     return np.where(np.arange(length)[:, None] % period < period / 2, 1.0, -1.0) / np.sqrt(period)
 
 
+def band_of_another_base(x, positions):
+    width, turns = x.shape[-1], np.arange(x.shape[-1] // 2)
+    low, high = (width * np.log(32_768 / (2 * np.pi * beta)) / (2 * np.log(10_000.0)) for beta in (32, 1))
+    ramp = np.clip((turns - np.floor(low)) / (np.ceil(high) - np.floor(low)), 0, 1)
+    slowed = 1e6 ** (-2 * turns / width) * (1 - ramp + ramp / 4)
+    waves = (0.1 * np.log(4) + 1) * np.exp(1j * positions[:, None] * slowed)
+    turned = (x[..., : width // 2] + 1j * x[..., width // 2 :]) * waves
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def placed_by_keyword(x, *, input_pos=None):
+    width = x.shape[-1]
+    places = np.arange(x.shape[1]) if input_pos is None else input_pos
+    waves = np.exp(1j * places[..., None, None] * 10_000.0 ** (-2 * np.arange(width // 2) / width))
+    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * waves
+    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)
+
+
 def exponents_by_channel(positions, dim=64):
     angles = positions[:, None] * 10_000.0 ** (-np.arange(dim) / dim)
     return np.where(np.arange(dim) % 2, np.cos(angles), np.sin(angles))

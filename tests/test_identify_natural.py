@@ -103,6 +103,9 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("cosine_before_sine", "no known scheme: base 10000, spacing paper"),
         ("cosine_before_sine", "layout           interleaved_cosine_first certain"),
         ("square_waves", "no known scheme: rows of no formula that is known"),
+        ("band_of_another_base", "truncate         False                  a guess"),
+        ("band_of_another_base", "frequencies are off by up to "),
+        ("placed_by_keyword", "called as f(x, input_pos=positions)"),
         ("exponents_by_channel", "no known scheme: rows of no formula that is known"),
         ("rows_of_their_own", "the values of learned.encode (no adapter): rows of no formula that is known, as those of a table inside"),
         ("pairs_from_one", "rope.rotate: base 10000"),
@@ -134,6 +137,13 @@ def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, li
     assert line in screen(name)
 
 
+def test_frequencies_that_are_nearly_those_of_a_rule_are_not_said_to_be_right_far_away() -> None:
+    shown = screen("band_of_another_base")
+
+    assert "positions: right to" not in shown
+    assert "arithmetic of the angles" not in shown
+
+
 def test_offsets_as_classes_are_no_angles(tmp_path: Path) -> None:
     path = tmp_path / "natural.py"
     path.write_bytes(Path(identify_natural.__file__).read_bytes())
@@ -159,7 +169,7 @@ def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_pa
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("column_first", {}, "no encoding of rows and columns that is known gives the result"),
+        ("column_first", {}, "no encoding of rows and columns by their numbers gives the result; those divided by the sides"),
         ("of_a_video", {}, r"frames aren't tried: for a function that turns vectors write an adapter with positions='grid'"),
         ("table_of_a_video", {}, r"got f\(embed_dim, grid_size, grid_depth\): frames aren't tried"),
         ("rows_of_caches", {}, r"write an adapter with call='f\(q, k, cos_cache, sin_cache, position_ids\)'"),

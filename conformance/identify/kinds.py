@@ -128,7 +128,7 @@ def _image(probe: Probe) -> Identity:
     """Return what a function is that takes the sides of an image, with its tokens or without."""
     identity = grids.found(probe) if {"x", "q"} & set(probe.plan.probed) else additive.sided(probe)
     if identity is None:
-        message = "no encoding of rows and columns that is known gives the result"
+        message = "no encoding of rows and columns by their numbers gives the result; those divided by the sides of the image aren't tried"
         raise Refused(message)
     return identity
 

@@ -233,7 +233,8 @@ def _meant(name: str) -> tuple[str, ...]:
 def _named(signature: Signature) -> Iterator[Plan]:
     """Yield what the names of the arguments say, with places that may be left out and then without them."""
     turning = any({"x", "q"} & set(roles(argument.name)) for argument in signature.positional)
-    places = [argument for argument in signature.positional if not argument.required and _probed(argument.name, turning=turning)]
+    every = (*signature.positional, *signature.keywords)
+    places = [argument for argument in every if not argument.required and _probed(argument.name, turning=turning)]
     for count in range(len(places), -1, -1):
         for given in itertools.combinations(places, count):
             yield from _filled(signature, given)

@@ -12,7 +12,7 @@ from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import Growth, Ladder, followed, grown, known, rule, turned
+from conformance.identify.ladders import OFF, Growth, Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
@@ -164,7 +164,7 @@ MIXING = "what comes out at a token depends on other tokens too, as in attention
 NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
 #: Said of tables of few digits, and as what they are read.
 ROUNDED, HALF = "its cosines and sines are rounded to a half format", "float16"
-ARITHMETIC = "arithmetic of the angles"
+ARITHMETIC, RIGHT = "arithmetic of the angles", "positions: right to"
 #: A whole number that belongs to no models is one of more digits, and no multiple of that.
 FEW_DIGITS, UNIT = 2, 1_024
 #: The axes of vectors that turn.
@@ -209,6 +209,8 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
+    if any(line.startswith(OFF) for line in identity.seen):  # what was measured is right by its own frequencies alone
+        seen = tuple(line for line in seen if not line.startswith((RIGHT, ARITHMETIC)))
     start, lowest = _start(turns, found, identity, sign)
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
@@ -249,9 +251,7 @@ def _against(asked: Mapping[str, Any], parameters: Mapping[str, Seen]) -> int:
     return sum(name in asked and not seen.holds(asked[name]) for name, seen in parameters.items())
 
 
-def changes(
-    what: str, other: str, parameters: Mapping[str, Seen], inside: tuple[str, ...] | None, seen: tuple[str, ...] = ()
-) -> Identity:
+def changes(what: str, other: str, parameters: Mapping[str, Seen], inside: tuple[str, ...] | None, seen: tuple[str, ...] = ()) -> Identity:
     """Return what changes with the rest of a call: one of two lists of factors inside, or by no rule that is known."""
     if inside is None:
         return Identity(None, f"{what}, but {other}", parameters, unseen=(CHANGING,))
@@ -390,10 +390,14 @@ def _near(read: Read) -> Read:
 
 def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
     pairing = found.pairing
-    placed = {} if pairing.width == turns.width else {
-        "rotary_dim": Seen(pairing.width),
-        "placement": Seen("first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else pairing.first),
-    }
+    placed = (
+        {}
+        if pairing.width == turns.width
+        else {
+            "rotary_dim": Seen(pairing.width),
+            "placement": Seen("first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else pairing.first),
+        }
+    )
     return {"layout": Seen(pairing.layout), **placed}
 
 
@@ -470,7 +474,7 @@ def described(measured: Measured, read: Read, reach: str, *, free: bool) -> tupl
     """Return what else was seen: offset, reach, arithmetic, and where positions are ``free`` what becomes of real and negative ones."""
     ends = _coarse(measured, read)
     if ends is not None:
-        reach = f"positions: right to {ends[0]}, off at {ends[1]}: their angles are too coarse there"
+        reach = f"{RIGHT} {ends[0]}, off at {ends[1]}: their angles are too coarse there"
     beside = (_real(measured, read), _negative(measured, read)) if free else ()
     return (*_moved(measured.offset), reach, *beside, _precision(measured, read))
 
@@ -494,7 +498,7 @@ def _reach(turns: Turns, measured: Measured) -> str:
         which = "it counts its rows from 0" if turns.positions == "from_zero" else "only the first position counts"
         return f"{which}; right to row {measured.farthest} at least"
     whole = measured.farthest >= (1 << angles.FARTHEST) - 1
-    return f"positions: right to {measured.farthest} at least" if whole else f"positions: right to {measured.farthest}, not at twice that"
+    return f"{RIGHT} {measured.farthest} at least" if whole else f"{RIGHT} {measured.farthest}, not at twice that"
 
 
 def _real(measured: Measured, read: Read) -> str:

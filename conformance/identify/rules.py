@@ -371,7 +371,8 @@ def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
     if ending:
         usual = all(shown[name].value == best.operation.parameters[name].default for name in ending)
         likely = Confidence.LIKELY if usual else Confidence.GUESS
-        shown |= {name: Seen(shown[name].value, shown[name].low, shown[name].high, likely) for name in together}
+        rounding = [name for name in shown if best.operation.parameters[name].kind is bool and not usual]
+        shown |= {name: Seen(shown[name].value, shown[name].low, shown[name].high, likely) for name in (*together, *rounding)}
         notes.append(f"{', '.join(together[:-1])} and {together[-1]} show only as the ends of a band: other values give the same")
     unset = {name: UNSET for name, seen in shown.items() if seen.value is None}
     alike = _alike(best, rules) if any(digits(seen.value) >= ODD for seen in shown.values() if isinstance(seen.value, float)) else ()
