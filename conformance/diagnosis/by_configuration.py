@@ -23,6 +23,8 @@ from refimpl.spec import axis_names
 LISTED = 8
 #: So many calls that were wrong, and that were right, have their rows repeated, and how often.
 AGAIN, TIMES = 6, (2, 3, 4, 5)
+#: What the name of such a call has behind that of the call.
+REPEATED = "-repeated-"
 
 
 def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Diagnosis | None:
@@ -39,8 +41,10 @@ def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Dia
 def in_layers(checked: Sequence[Checked]) -> str:
     """Return in words which layers alone are wrong, nothing where the others may be right by chance."""
     wrong, right = _layers(checked)
-    known = wrong and right and _by_chance(checked, wrong) <= CHANCE
-    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}" if known else ""
+    shown_right = sorted(right.keys() & _shown_right(checked))
+    if not (wrong and shown_right) or _by_chance(checked, wrong) > CHANCE:
+        return ""
+    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(shown_right)}"
 
 
 def of_wrong_layers(checked: Sequence[Checked]) -> list[Checked]:
@@ -69,10 +73,18 @@ def _repeated(subject: Subject, check: Checked, times: int) -> Checked:
     axes = {name: axis_names(operation.arrays[name], array.ndim) for name, array in arrays.items()}
     rows = {name: np.concatenate([array] * times) if "batch" in (axes[name] or ()) else array for name, array in arrays.items()}
     call = Arguments(rows, check.vector.parameters)
-    return golden_checks.check(subject, check.task, f"{check.vector.id}-repeated-{times}", call)
+    return golden_checks.check(subject, check.task, f"{check.vector.id}{REPEATED}{times}", call)
 
 
-def _layers(checked: Sequence[Checked]) -> tuple[Collection[int], Collection[int]]:
+def _shown_right(checked: Sequence[Checked]) -> set[int]:
+    """Return the layers in which the rows of a wrong call came out right, where rows were repeated; else all that were asked."""
+    wrong = {check.vector.id for check in checked if check.failed}
+    twins = [(check, check.vector.id.partition(REPEATED)) for check in checked if REPEATED in check.vector.id]
+    right = {check.reply.layers[0] for check, (first, *_) in twins if first in wrong and check.reply is not None and not check.failed}
+    return right if twins else {layer for layer, _ in _asked(checked)}
+
+
+def _layers(checked: Sequence[Checked]) -> tuple[dict[int, None], dict[int, None]]:
     """Return which layers are wrong in any call, and which in none."""
     asked = _asked(checked)
     wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))

@@ -32,7 +32,7 @@ ROPE = ("rope_parameters", "rope_scaling")
 ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
-SWITCHES = (*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", *ALIBI)
+SWITCHES = (*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI)
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
@@ -123,7 +123,8 @@ READ = frozenset(
 BESIDE = frozenset(
     {
         *("rotary_value", "original_rope"),
-        *("qk_head_dim", "v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
+        *("qk_head_dim", "v_head_dim", "swa_v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads"),
+        "position_id_per_seconds",
         *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )
