@@ -45,7 +45,7 @@ class Ladder:
 
     def off(self, operation: Operation, parameters: Values) -> np.ndarray:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
-        return self.apart(operation, parameters) / (8 * self.error + STEP * (1 + np.arange(self.theta.size)))
+        return np.asarray(self.apart(operation, parameters) / (8 * self.error + STEP * (1 + np.arange(self.theta.size))))
 
     def apart(self, operation: Operation, parameters: Values) -> np.ndarray:
         """Return how far what an operation gives for this call is from what was seen, relative to it."""
