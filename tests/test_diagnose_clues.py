@@ -347,7 +347,7 @@ def test_equal_fits_come_with_the_vector_that_separates_them() -> None:
     names = (*diagnosis.mutants, *diagnosis.also_fits)
     assert {"rope.rotate/positions-ignored", "rope.rotate/first-position-counts"} <= set(names)
     assert diagnosis.separate[0].startswith(f"{names[1]} gives something else for rope.rotate/")
-    assert diagnosis.separate[0].endswith(", which wasn't answered")
+    assert diagnosis.separate[0].endswith(", which wasn't asked: the declaration or the selection leaves it out")
 
 
 def by_index(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:

@@ -17,7 +17,8 @@ def table() -> str:
     """Return the table of schemes with their operations, and how many cases and laws they have."""
     rows = ["| scheme | what it does | operations | cases | laws |", "|---|---|---|---|---|", *map(_row, SCHEMES.values())]
     cases = sum(len(scheme.cases) for scheme in SCHEMES.values())
-    total = f"{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases; {len(UNIVERSAL)} universal laws hold for every operation."
+    counted = f"{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases"
+    total = f"{counted}; {len(UNIVERSAL)} universal laws hold for every operation."
     law = "A law is an equation that correct code satisfies."
     return "\n".join(rows) + f"\n\n{total} {law} [docs/schemes](docs/schemes/README.md) has a page about each scheme.\n"
 

@@ -229,8 +229,8 @@ SCHEME = Scheme(
         ),
         (
             "Different integers have different encodings because the first pair turns by one radian per token, and no multiple of 2 pi "
-            "but 0 is an integer. The law bounds the distance of two encodings from below by that pair. It says nothing where a profile rounds "
-            "more coarsely than this distance: with tables in half precision, for positions 710 apart, which differ by 6e-5 radians."
+            "but 0 is an integer. The law bounds the distance of two encodings from below by that pair. It says nothing where a profile "
+            "rounds more coarsely than this distance: with tables in half precision, for positions 710 apart, which differ by 6e-5 radians."
         ),
         (
             "The dot product of two encodings depends on their distance only, and doesn't fall with it everywhere: it is a sum of "
