@@ -339,6 +339,13 @@ def test_what_is_not_finite_is_counted() -> None:
     assert any(" should be finite and " in clue for clue in told("sinusoidal.encode", infinite))
 
 
+def test_an_axis_that_a_result_lacks_is_named() -> None:
+    def only_row(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return np.asarray(rope.rotate(x, positions, **given)[0])
+
+    assert any(clue.endswith("; the axis batch is missing") for clue in told("rope.rotate", only_row))
+
+
 def test_equal_fits_come_with_the_vector_that_separates_them() -> None:
     from_zero = [one for one in observe("rope.rotate", by_index) if not one.vector.inputs["positions"][..., 0].any()]
     diagnosis = diagnose("rope.rotate", from_zero, "float32")
