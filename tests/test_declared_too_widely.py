@@ -117,6 +117,24 @@ def test_an_offset_that_counts_for_nothing_is_a_mistake_and_nothing_to_declare(t
     assert "from_zero" not in diagnosis.fix
 
 
+def test_code_that_ignores_where_its_positions_begin_is_told_the_mistake_and_what_of_its_declaration_to_change(tmp_path: Path) -> None:
+    declared = {"layout": "half", "direction": "positive", "base": 1e4, "positions": "consecutive"}
+
+    diagnosis = told(checked(tmp_path, "rope.rotate", "code.counted(*a)", declared))
+
+    assert (diagnosis.mutants, diagnosis.label) == (("rope.rotate/positions-ignored",), "mistake")
+    assert 'change positions="consecutive" to positions="from_zero" in implements("rope.rotate", ...)' in diagnosis.fix
+
+
+def test_a_cache_s_offset_that_is_forgotten_is_a_mistake_of_code_with_queries_at_the_end(tmp_path: Path) -> None:
+    declared = {"num_heads": 8, "max_bias": 8.0, "slopes": "paper", "form": "row", "positions": "from_zero", "queries": "at_end"}
+
+    diagnosis = told(checked(tmp_path, "alibi.bias", "code.square(*a, **k)[:, : len(a[0]), : len(a[1])]", declared))
+
+    assert (diagnosis.mutants[0], diagnosis.label) == ("alibi.bias/query-index", "mistake")
+    assert "implements(" not in diagnosis.fix
+
+
 def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_path: Path) -> None:
     declared = {"num_heads": 8, "max_bias": 8.0, "slopes": "paper", "form": "row", "positions": "from_zero"}
 

@@ -339,6 +339,13 @@ def test_what_is_not_finite_is_counted() -> None:
     assert any(" should be finite and " in clue for clue in told("sinusoidal.encode", infinite))
 
 
+def test_an_axis_that_a_result_lacks_is_named() -> None:
+    def only_row(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return np.asarray(rope.rotate(x, positions, **given)[0])
+
+    assert any(clue.endswith("; the axis batch is missing") for clue in told("rope.rotate", only_row))
+
+
 def test_equal_fits_come_with_the_vector_that_separates_them() -> None:
     from_zero = [one for one in observe("rope.rotate", by_index) if not one.vector.inputs["positions"][..., 0].any()]
     diagnosis = diagnose("rope.rotate", from_zero, "float32")
@@ -347,7 +354,7 @@ def test_equal_fits_come_with_the_vector_that_separates_them() -> None:
     names = (*diagnosis.mutants, *diagnosis.also_fits)
     assert {"rope.rotate/positions-ignored", "rope.rotate/first-position-counts"} <= set(names)
     assert diagnosis.separate[0].startswith(f"{names[1]} gives something else for rope.rotate/")
-    assert diagnosis.separate[0].endswith(", which wasn't answered")
+    assert diagnosis.separate[0].endswith(", which wasn't asked: the declaration or the selection leaves it out")
 
 
 def by_index(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:

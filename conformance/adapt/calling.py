@@ -33,6 +33,11 @@ TURNED = {"q": "query", "k": "key"}
 #: How many axes a bias of one sequence has.
 BIASED = 3
 
+#: What to do where code turns queries and keys, and one of them is asked for.
+BOTH_TURNED = (
+    ': return one, declare call="f(q, k, ...)" if it turns queries and keys, or offer an operation of both, such as rotate_query_key'
+)
+
 #: The axis along which channels of a head lie.
 HEAD_DIM = "head_dim"
 
@@ -207,7 +212,8 @@ class Calling:
         if returned is None or len(parts) != len(names) or (several and self._is_row_of_one(parts)):
             due = f"{len(names)} results ({', '.join(names)})" if len(names) > 1 else "one array"
             got = "None: is there a return?" if returned is None else f"{type(returned).__name__} of {len(parts)}" if several else "one"
-            message = f"the function must return {due}, got {got}"
+            one_of_two = len(names) == 1 and several and len(parts) == 2 and self.operation.arrays.keys() == {"x", "positions"}
+            message = f"the function must return {due}, got {got}{BOTH_TURNED if one_of_two else ''}"
             raise MisfitError(message)
         wanted = [TURNED[self.form.side]] if self.form.side else self.operation.results
         return [parts[names.index(name)] for name in wanted]

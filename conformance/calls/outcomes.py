@@ -160,6 +160,8 @@ NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 UNFIT = re.compile(r"^(TypeError|AttributeError|IndexError):|broadcast|shape|dimension")
 #: What code raises that is still to be written, where it isn't a library that lacks something, and the file where it does.
 UNWRITTEN = re.compile(r"^NotImplementedError(?!: (?:Could not run|The operator))\b.*\(([^()]+):\d+ in ")
+#: What a debugger raises that has nobody to talk to.
+STOPPED = re.compile(r"^(?:bdb\.)?BdbQuit")
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.
 DEVICE = re.compile(r"same device|(compiled|built) with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
 #: What they say of code that takes arrays to have more axes, or fewer.
@@ -195,6 +197,8 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
     message = raised[0].message
     if unwritten := UNWRITTEN.search(message):
         return Failed(Reason.ADAPTER, f"every call raises {message}: fill in {unwritten[1]}")
+    if STOPPED.search(message):
+        return Failed(Reason.ADAPTER, f"every call raises {message}: remove breakpoint()")
     if absent := ABSENT.search(message):
         return Failed(Reason.ADAPTER, f"every call raises {message}: install {absent[1]} beside posenc")
     hint = "" if message.startswith(UNDEFINED) else f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
@@ -203,7 +207,7 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
 
 
 def _is_unfit(message: str) -> bool:
-    return message.startswith(UNDEFINED) or any(known.search(message) for known in (UNFIT, UNWRITTEN, RANKS, DEVICE, COUNTED))
+    return message.startswith(UNDEFINED) or any(known.search(message) for known in (UNFIT, UNWRITTEN, STOPPED, RANKS, DEVICE, COUNTED))
 
 
 def _unmade(message: str) -> str:

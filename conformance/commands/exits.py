@@ -20,8 +20,8 @@ EXITS: Mapping[str, Mapping[Status, str]] = {
     },
     "identify": {
         Status.CONFORMS: "every function is an operation that posenc knows, and gave the same answer whenever a call was repeated",
-        Status.DIFFERS: "a function is none, or not found to be one within --seconds, or answered a repeated call differently, "
-        "or an adapter declares it to be something else, or the check of the printed adapter finds it wrong",
+        Status.DIFFERS: "a function is none, or not found to be one within --seconds, or answered a repeated call differently, or "
+        "an adapter declares it to be something else, or the check of the printed adapter finds it wrong",
         Status.WRONG_USAGE: "wrong usage, or a function that refuses every call",
     },
     "explain": {

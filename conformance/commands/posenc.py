@@ -122,7 +122,7 @@ def doctor(context: click.Context) -> None:
 
 @posenc.command()
 @click.argument("name")
-@click.option("--operation", help="The operation that it offers; by default rope.rotate.")
+@click.option("--operation", help="The operation that it offers; by default the rotation of queries or keys.")
 @click.option("--framework", default="numpy", show_default=True, help="The library whose arrays it takes.")
 def init(name: str, operation: str | None, framework: str) -> None:
     """Write NAME.py, an adapter to fill in."""

@@ -1,12 +1,15 @@
 """What could explain a failure: one mistake, or two together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from conformance.adapt import embedding
+from conformance.adapt.arrays import MalformedError
+from conformance.calls.takes import Takes
 from conformance.mutants import for_operation
 from conformance.mutants.building import Altered, Function, declaring
 from conformance.mutants.composing import composed
@@ -97,6 +100,26 @@ def of(mutant: Mutant) -> Candidate:
     return Candidate(
         (mutant.name,), mutant.does, mutant.should, mutant.fix, mutant.function, mutant.kind, mutant.threads, forces=mutant.forces
     )
+
+
+def called_as_declared(candidate: Candidate, takes: Takes) -> Candidate:
+    """Return an explanation as code that makes it is called by a declaration: row by row, or with longer inputs."""
+    contract = operations()[candidate.operation]
+
+    def function(*arrays: np.ndarray, **parameters: object) -> tuple[np.ndarray, ...]:
+        def call(given: Sequence[np.ndarray]) -> Mapping[str, np.ndarray]:
+            found = results(candidate.function, candidate.operation, given, parameters)
+            if found is None:
+                raise ValueError
+            return found
+
+        try:
+            answered = embedding.answer(contract, dict(zip(contract.arrays, arrays, strict=True)), takes, call)
+        except (embedding.OutsideError, MalformedError) as error:
+            raise ValueError from error
+        return tuple(answered[name] for name in contract.results)
+
+    return replace(candidate, function=function)
 
 
 def both(one: Candidate, two: Candidate) -> Candidate | None:

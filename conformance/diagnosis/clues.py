@@ -80,6 +80,13 @@ def _axes(one: Seen, element: Element) -> tuple[str, ...]:
     return axis_names(operations()[one.vector.operation].results[element.name], len(element.shape)) or ()
 
 
+def _missing(one: Observation, name: str, shape: tuple[int, ...] | None, expected: tuple[int, ...]) -> str:
+    """Return which axis alone a result lacks; nothing where there is none, or several that it may be."""
+    axes = axis_names(operations()[one.vector.operation].results[name], len(expected)) or ()
+    lacking = [axis for index, axis in enumerate(axes) if shape == (*expected[:index], *expected[index + 1 :])]
+    return f"; the axis {lacking[0]} is missing" if len(lacking) == 1 else ""
+
+
 def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
     for one in observations:
         for name, right in (one.vector.expected or {}).items():
@@ -87,7 +94,7 @@ def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
             expected = one.vector.shapes.get(name, right.shape)
             if shape != expected:
                 first = of_places(operations()[one.vector.operation].results[name]) and shape == (expected[-1], *expected[:-1])
-                hint = f"; code that has its axis first declares {AXIS_FIRST.declared}" if first else ""
+                hint = f"; code that has its axis first declares {AXIS_FIRST.declared}" if first else _missing(one, name, shape, expected)
                 yield f"{name} has shape {shape} instead of {expected} in {one.vector.id}{hint}" if shape is not None else f"no {name} came"
                 return
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from conformance.calls.outcomes import Diagnosis, Errored, Failed, Passed
 from conformance.calls.subject import Subject
+from conformance.calls.takes import Takes
 from conformance.checks.evidence.known import CLEAR, answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
 from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers, with_more
-from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
+from conformance.diagnosis.candidates import Candidate, called_as_declared, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
@@ -43,6 +44,7 @@ ENOUGH = 4
 BY_FAR = 16.0
 #: The name of the diagnosis that code takes positions up to one of those that were asked for.
 HIGHEST = re.compile(r"[\w.]+/highest=\d+")
+ANY_CALL = Takes()
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
 
@@ -71,20 +73,21 @@ def explain(
     axes: str = "",
     denied: Callable[..., bool] | None = None,
     misreadings: Sequence[Candidate] = (),
+    takes: Takes = ANY_CALL,
 ) -> Diagnosis | None:
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
     that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told. An order of
     ``axes`` that is declared already isn't advised. What is ``denied`` by other calls isn't named. ``misreadings`` of a configuration
-    are known mistakes too.
+    are known mistakes too. Calls are made as the declaration says which code ``takes``.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
-        found = _found(operation, everything, denied, misreadings)
+        found = _found(operation, everything, denied, misreadings, takes)
         taken_ = [one.vector for one in observations] if answered is None else answered
         why = undeclared(operation, taken_, raised, [one.vector for one in everything if one.shows])
-        named = _named(operation, found, everything)
+        named = _named(operation, found, everything, [vector for vector, _ in raised])
         if named is not None or not any(one.shows for one in everything):
             named = joined(named, why)
         if named is not None:
@@ -132,7 +135,7 @@ def _asked(checked: Sequence[Checked], subject: Subject | None, misreadings: Seq
         return taken(Asking(subject, checked[0].task), checked) or _with_more(found, unless(Asking(subject, checked[0].task), checked))
     declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
     if declared is None or declared.kind == "mistake":
-        return found
+        return declared or found
     return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
 
 
@@ -220,7 +223,8 @@ def _explained_by(told: Sequence[Checked], asked: Sequence[Checked], misreadings
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
     task, observed = asked[0].task, [_observed(one) for one in told if one.reply is not None]
     denied = partial(_contradicted, asked=asked)
-    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes, denied, misreadings)
+    declared = task.descriptor
+    return explain(task.operation, observed, task.profile, raised, answered, declared.axes, denied, misreadings, declared.takes)
 
 
 def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
@@ -228,12 +232,12 @@ def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
     return conditions(passed, failed)
 
 
-def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:
+def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen], raised: Sequence[Vector] = ()) -> Diagnosis | None:
     """Return the best of what fits with what also does; nothing where it is one of many."""
     if not found or _many(found):
         return None
     explained = _explained(found)
-    return _diagnosis(explained, separating(operation, explained, everything))
+    return _diagnosis(explained, separating(operation, explained, everything, raised))
 
 
 def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Iterator[str]:
@@ -246,14 +250,18 @@ def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen])
 
 
 def _found(
-    operation: str, everything: Sequence[Seen], denied: Callable[..., bool] | None = None, misreadings: Sequence[Candidate] = ()
+    operation: str,
+    everything: Sequence[Seen],
+    denied: Callable[..., bool] | None = None,
+    misreadings: Sequence[Candidate] = (),
+    takes: Takes = ANY_CALL,
 ) -> list[Fit]:
     """Return what fits in the first round in which something does that no other call denies, best first.
 
     Where something was denied, roundings on top of a mistake explain nothing: no call denies these.
     """
     doubted = not any(one.shows for one in everything)
-    for candidates in () if doubted else _rounds(operation, everything, misreadings):
+    for candidates in () if doubted else _rounds(operation, everything, misreadings, takes):
         found = _fitting(candidates, everything)
         sure = [fit for fit in found if not (doubted and fit[1].precision)]
         left = [fit for fit in sure if denied is None or not denied(fit[1], small=len(sure) > HANDFUL)]
@@ -263,10 +271,12 @@ def _found(
     return []
 
 
-def _rounds(operation: str, everything: Sequence[Seen], misreadings: Sequence[Candidate]) -> Iterator[Iterable[Candidate]]:
+def _rounds(operation: str, everything: Sequence[Seen], misreadings: Sequence[Candidate], takes: Takes) -> Iterator[Iterable[Candidate]]:
     singles = [*misreadings, *known(operation)]
     conventions = [candidate for candidate in singles if candidate.kind == "convention"]
     yield singles
+    if takes.counted or takes.gridded:
+        yield [called_as_declared(one, takes) for one in singles if one.kind == "mistake"]
     yield plain(operation, everything)
     yield fitted(operation, everything)
     yield [*pairs_of_conventions(operation), *with_conventions(operation, [one for one in singles if one.kind != "convention"])]

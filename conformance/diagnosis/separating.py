@@ -19,12 +19,15 @@ READABLE = 12
 TRIED = 24
 
 
-def separating(operation: str, candidates: Sequence[Candidate], everything: Sequence[Seen]) -> tuple[str, ...]:
-    """Return for each of the first few that also fit what tells it from the best."""
+def separating(
+    operation: str, candidates: Sequence[Candidate], everything: Sequence[Seen], raised: Sequence[Vector] = ()
+) -> tuple[str, ...]:
+    """Return for each of the first few that also fit what tells it from the best; some vectors weren't answered, since the code raised."""
     best, others = candidates[0], list({other.name: other for other in candidates[1:]}.values())
     answered = {one.vector.id for one in everything}
     left = [vector for vector in load([operation]) if vector.error is None and vector.id not in answered] if others else []
-    return tuple(_told(best, other, left, everything) for other in others[:MOST])
+    without = {vector.id for vector in raised}
+    return tuple(_told(best, other, left, everything, without) for other in others[:MOST])
 
 
 def splitting(operation: str, candidates: Sequence[Candidate], everything: Sequence[Seen]) -> str:
@@ -49,10 +52,11 @@ def _different(candidates: Sequence[Candidate], vector: Vector) -> int:
     return max(len(kept), 1)
 
 
-def _told(best: Candidate, other: Candidate, left: Sequence[Vector], everything: Sequence[Seen]) -> str:
+def _told(best: Candidate, other: Candidate, left: Sequence[Vector], everything: Sequence[Seen], raised: set[str]) -> str:
     vector = next((vector for vector in left if _differ(best, other, vector)), None)
     if vector is not None:
-        return f"{other.name} gives something else for {vector.id}, which wasn't answered"
+        why = "for which the code raises" if vector.id in raised else "which wasn't asked: the declaration or the selection leaves it out"
+        return f"{other.name} gives something else for {vector.id}, {why}"
     drawn = next((made for one in everything for made in _variants(one.vector) if _differ(best, other, made)), None)
     if drawn is not None:
         return f"{other.name} gives something else for {_call(drawn)}"

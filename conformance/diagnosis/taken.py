@@ -10,12 +10,12 @@ from itertools import chain, islice, product
 from typing import Any
 
 from conformance.calls.form import roles
-from conformance.calls.outcomes import TOO_WIDELY, Diagnosis, Errored, Passed
+from conformance.calls.outcomes import TOO_WIDELY, Diagnosis, Errored, Failed, Passed, Reason
 from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsense
 from conformance.checks.evidence.bounds import written
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import FEW, Asking, Declaration, holds
-from conformance.diagnosis.ways import AS_DECLARED, TOKENS_FIRST, Way, ways
+from conformance.diagnosis.ways import AS_DECLARED, SQUARE, TOKENS_FIRST, Way, ways
 from conformance.mutants.building import shown
 from conformance.spec.arguments import Arguments
 from conformance.spec.choices import candidates
@@ -76,14 +76,19 @@ def _made(checked: Sequence[Checked]) -> list[Checked]:
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
     """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0."""
     values = {name: list(_values(asking, parameter, checked)) for name, parameter in asking.operation.parameters.items()}
-    for way, takes, *chosen in product(_ways(asking), _fewest(asking, checked), *filter(None, values.values())):
+    for way, takes, *chosen in product(_ways(asking, checked), _fewest(asking, checked), *filter(None, values.values())):
         yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
 
 
-def _ways(asking: Asking) -> Iterator[Way]:
-    """Yield the ways in which arrays may be taken; where an order of axes is declared, the one to leave out, and no other order."""
-    declared = asking.task.descriptor.axes
+def _ways(asking: Asking, checked: Sequence[Checked]) -> Iterator[Way]:
+    """Yield the ways in which arrays may be taken; where an order of axes is declared, the one to leave out, and no other order.
+
+    Squares come only of code that has returned a wrong shape, or raised.
+    """
+    declared, misfits = asking.task.descriptor.axes, any(map(_misfits, checked))
     for way in ways(asking.operation):
+        if way is SQUARE and not misfits:
+            continue
         if not declared or "axes=" not in f"{way.declared}{way.write}":
             yield way
         elif way is TOKENS_FIRST and way.declared == f'axes="{declared}"':  # twice is none
@@ -161,6 +166,11 @@ def _beyond(checked: Sequence[Checked], last: int) -> list[int]:
     return sorted({place for one in checked if not _answered(one) and (place := _farthest(one)) > last})
 
 
+def _misfits(checked: Checked) -> bool:
+    outcome = checked.judgement.outcome
+    return isinstance(outcome, Errored) or (isinstance(outcome, Failed) and outcome.reason in (Reason.SHAPE, Reason.MALFORMED))
+
+
 def _answered(checked: Checked) -> bool:
     return not isinstance(checked.judgement.outcome, Errored)
 
@@ -223,6 +233,16 @@ def _said(asking: Asking, found: Declaration) -> list[str]:
     return [*values, *(f"{name}={written(value)}" for name, value in now.items() if before.get(name) != value)]
 
 
+def _narrowing(asking: Asking, found: Declaration, said: Sequence[str]) -> str:
+    """Return what to add to the declaration, and what of it to change."""
+    before, now = asking.task.descriptor.takes.said(), found.takes.said()
+    changed = {f"{name}={written(value)}": f"{name}={written(before[name])}" for name, value in now.items() if name in before}
+    added = ", ".join(filter(None, (found.way.declared, *(one for one in said if one not in changed))))
+    changes = [f"change {changed[one]} to {one}" for one in said if one in changed]
+    written_so = " and ".join([*([f"add {added}"] if added else []), *changes])
+    return f"{written_so} {'in' if changes else 'to'} implements({shown(asking.task.operation)}, ...)"
+
+
 def _set(values: tuple[object, ...]) -> str:
     return f"{{{', '.join(map(shown, values))}}}"
 
@@ -247,7 +267,7 @@ def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
         return None
     every = ", ".join(filter(None, (found.way.declared, *said)))
     otherwise = bool(found.values.keys() & asking.task.descriptor.restrictions.keys())
-    besides = f"add {every} to implements({shown(operation)}, ...){', or take what else is asked for' if said else ''}"
+    besides = f"{_narrowing(asking, found, said)}{', or take what else is asked for' if said else ''}"
     instead = f"declare {every} in implements({shown(operation)}, ...) in place of what it declares"
     add = "" if not every else instead if otherwise else besides
     kind = "another" if otherwise else "a narrower"

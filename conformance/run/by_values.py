@@ -1,5 +1,6 @@
 """Diagnose wrong values: those of plain calls, else those of one mode or of gradients alone."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,8 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
     if any(map(diagnosable, plain)):
         from conformance.diagnosis import diagnose
 
-        return diagnose.of_checks(plain, session.subject(task.descriptor, task.dtype, task.profile), configured=by)
+        found = diagnose.of_checks(plain, session.subject(task.descriptor, task.dtype, task.profile), configured=by)
+        return _of_program(found) if found is not None and session.program else found
     if by is not None and any(one.failed for one in plain):
         from conformance.diagnosis.by_configuration import by_configuration
         from conformance.diagnosis.elsewhere import elsewhere
@@ -50,6 +52,19 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
         return of_gradients(turned)
     strided = any(views.startswith(STRIDED) for views in wrong)
     return Diagnosis((), "", "", "", kind="unknown", description=(CONTIGUOUS,)) if strided else None
+
+
+def _of_program(found: Diagnosis) -> Diagnosis:
+    """Return a diagnosis with the words in which a program declares what it computes."""
+    from conformance.mutants.catalogue import KNOWN
+
+    known = [KNOWN[name] for name in found.mutants if name in KNOWN]
+    forced = {name: value for one in known for name, value in getattr(one, "forces", {}).items()}
+    if found.kind != "convention" or len(known) < len(found.mutants) or not forced:
+        return found
+    return replace(
+        found, fix=f'declare {json.dumps(forced)} in its "restrictions", or honour the {" and the ".join(forced)} asked for'
+    )
 
 
 def _in_mode(session: Session, task: Task, plain: Sequence[Checked], mode: str, *, configured: Path | None) -> Diagnosis | None:
