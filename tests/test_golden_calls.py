@@ -18,6 +18,7 @@ from conformance.golden.sweep import sweep
 from conformance.isolate.described import Descriptor
 from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
 from conformance.spec.choices import agree
+from conformance.spec.constraints import patches_of
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import FORMATS
 from refimpl.errors import SpecificationError
@@ -266,9 +267,12 @@ def swept(name: str, takes: Takes | None = None) -> list[Large]:
 def test_a_sweep_holds_every_position_and_judges_an_element_of_each(name: str) -> None:
     operation = operations()[name]
     for one in swept(name):
-        assert any(np.array_equal(np.sort(array, axis=None) - array.min(), np.arange(4_097)) for array in placed(one.arguments).values())
+        count = min(4_097, patches_of(one.arguments.parameters) or 4_097)
+        if any(array.size == 1 for array in placed(one.arguments).values()) and grids.ends(one.arguments.parameters):
+            continue  # one token past the last grid
+        assert any(np.array_equal(np.sort(array, axis=None) - array.min(), np.arange(count)) for array in placed(one.arguments).values())
         for result, value in zip(operation.results, reference(operation, one.arguments), strict=True):
-            assert one.at[result].size == 4_097
+            assert one.at[result].size == count
             assert one.at[result].max() < value.size
 
 

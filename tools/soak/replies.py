@@ -25,7 +25,8 @@ REFUSALS = (ChannelError, CallFailedError, CallRefusedError)
 OPERATION = "rope.rotate_query_key"
 SECONDS = 5.0
 BY_TREE = 0.75
-TAKES = {"positions": "any", "queries": "any", "rows": "any", "lowest": 0, "highest": None, "masked": False, "contiguous": False}
+ANYHOW = {"positions": "any", "queries": "any", "rows": "any", "heads": "any"}
+TAKES = {**ANYHOW, "lowest": 0, "highest": None, "masked": False, "contiguous": False}
 OFFERED = {
     "label": "mine",
     "operation": OPERATION,
