@@ -17,12 +17,10 @@ from conformance.identify.rules import CHOSEN, ODD, Fit, Rule, Values, identifie
 from conformance.spec.choices import obeys
 from refimpl.spec import Operation
 
-#: What a running product of float32 numbers may be off by for each factor: it is rounded, and so is the ratio, which was computed.
-STEP = 2.0**-22
+#: What a running product of float32 numbers may be off by for each factor.
+STEP = 2.0**-23
 #: What frequencies are off by that were rounded to a half format.
 HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
-#: Said of frequencies that are nearly those of an operation.
-OFF = "frequencies are off by up to"
 #: How operations are asked: for pairs half a row apart that turn forward.
 #: Said of frequencies that are those of the pairs after them.
 FROM_ONE = "its pairs are counted from 1: each has the frequency of the next one, the first that of the second"
@@ -45,13 +43,10 @@ class Ladder:
 
     def off(self, operation: Operation, parameters: Values) -> np.ndarray:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
-        return np.asarray(self.apart(operation, parameters) / (8 * self.error + STEP * (1 + np.arange(self.theta.size))))
-
-    def apart(self, operation: Operation, parameters: Values) -> np.ndarray:
-        """Return how far what an operation gives for this call is from what was seen, relative to it."""
         settings = {name: value for name, value in self.settings.items() if name in operation.parameters}
         theta, _ = spectrum(operation, self.arrays, {**parameters, **settings})
-        return np.asarray(np.log(np.where(theta == self.theta, 1.0, theta / self.theta)))
+        ratio, steps = np.where(theta == self.theta, 1.0, theta / self.theta), STEP * (1 + np.arange(self.theta.size))
+        return np.asarray(np.log(ratio) / (8 * (self.error + steps)))
 
     def only(self, pairs: slice) -> "Ladder":
         """Return the same, blind to the other pairs."""
@@ -166,20 +161,13 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
     near = {} if certain is None else {name: one.value for name, one in certain.parameters.items() if one.confidence is Confidence.CERTAIN}
     found = identified(rules(ladders, candidates, told), asked, near) or _of_whole_wavelengths(ladders, candidates, told, asked)
     if found is not None:
-        return found, _apart(ladders, known(found.operation, {**told, **found.values}), found.operation)
+        return found, ()
     for name, unit in HALVES:
         coarse = [replace(ladder, error=np.full(ladder.theta.shape, unit)) for ladder in ladders]
         found = identified(rules(coarse, [simplest], told), asked)
         if found is not None:
             return found, (f"frequencies are off by as much as {name} rounds them",)
     return None, ()
-
-
-def _apart(ladders: Sequence[Ladder], values: Values, operation: Operation) -> tuple[str, ...]:
-    """Say how far frequencies are off where that is more than one rounding."""
-    off = [np.abs(ladder.apart(operation, {**values, **ladder.settings})) for ladder in ladders]
-    wide = [float(each.max()) for ladder, each in zip(ladders, off, strict=True) if np.any(each > 8 * ladder.error)]
-    return (f"{OFF} {max(wide):.1g} of themselves, so that far positions are off",) if wide else ()
 
 
 def _of_whole_wavelengths(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> Fit | None:
