@@ -88,7 +88,9 @@ def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: 
         ("query=q, key=k, cos=cos, sin=sin", "k, q", True),
     ],
 )
-def test_results_come_in_the_order_in_which_the_call_names_queries_and_keys(call: str, returned: str, wrong: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_results_come_in_the_order_in_which_the_call_names_queries_and_keys(
+    call: str, returned: str, *, wrong: bool, tmp_path: Path
+) -> None:
     keywords = call.startswith("query")
     takes = "key, query, cos, sin" if keywords else call
     body = returned.replace("q", "query").replace("k", "key") if keywords else returned

@@ -81,17 +81,17 @@ def _shown_right(checked: Sequence[Checked]) -> set[int]:
     wrong = {check.vector.id for check in checked if check.failed}
     twins = [(check, check.vector.id.partition(REPEATED)) for check in checked if REPEATED in check.vector.id]
     right = {check.reply.layers[0] for check, (first, *_) in twins if first in wrong and check.reply is not None and not check.failed}
-    return right if twins else {layer for layer, _ in _asked(checked)}
+    return right if twins else {layer for layer, _ in layers_asked(checked)}
 
 
 def _layers(checked: Sequence[Checked]) -> tuple[dict[int, None], dict[int, None]]:
     """Return which layers are wrong in any call, and which in none."""
-    asked = _asked(checked)
+    asked = layers_asked(checked)
     wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))
     return wrong, dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
 
 
-def _asked(checked: Sequence[Checked]) -> list[tuple[int, bool]]:
+def layers_asked(checked: Sequence[Checked]) -> list[tuple[int, bool]]:
     """Return the layer of each drawn call and whether it is wrong: stored ones are at places of their own, and always in the same layer."""
     drawn = (check for check in checked if check.vector.drawn and check.reply is not None and check.reply.layers)
     return [(check.reply.layers[0], check.failed) for check in drawn if check.reply is not None]
@@ -99,7 +99,7 @@ def _asked(checked: Sequence[Checked]) -> list[tuple[int, bool]]:
 
 def _by_chance(checked: Sequence[Checked], wrong: Collection[int]) -> float:
     """Return how likely as many failures, put among the calls by chance, spare as many layers as these do."""
-    asked = _asked(checked)
+    asked = layers_asked(checked)
     failures, layers = sum(failed for _, failed in asked), {layer for layer, _ in asked}
     among = sum(layer in wrong for layer, _ in asked)
     return comb(among, failures) / comb(len(asked), failures) * comb(len(layers), len(wrong))

@@ -6,6 +6,7 @@ from pathlib import Path
 from conformance.adapt.configured import kinds_of_layers
 from conformance.calls.outcomes import Diagnosis
 from conformance.checks.vector_checks import Checked
+from conformance.diagnosis.by_configuration import layers_asked
 
 #: What code does that takes another layer for one of so many, and which.
 MISCOUNTS: Mapping[str, tuple[str, Callable[[int, int], int]]] = {
@@ -38,8 +39,8 @@ def miscounted(every: Mapping[str, Sequence[Checked]], found: Mapping[str, Diagn
 
 
 def _asked(checked: Sequence[Checked]) -> Asked:
-    """Return which layers drawn calls asked for: stored ones always ask for the same."""
-    asked = [(one.reply.layers[0], one.failed) for one in checked if one.vector.drawn and one.reply is not None and one.reply.layers]
+    """Return which layers drawn calls asked for, and whether any of these is wrong."""
+    asked = layers_asked(checked)
     return {layer: any(failed for other, failed in asked if other == layer) for layer, _ in asked}
 
 
