@@ -21,7 +21,8 @@ from conformance.checks import golden_checks
 from conformance.checks.vector_checks import Checked
 from conformance.in_process import InProcess, assert_conforms
 from conformance.judge.journal import Call
-from conformance.run.history import Case, ask_again
+from conformance.run.asking_again import ask_again
+from conformance.run.case import Case
 from conformance.run.orchestrator import Selection
 from refimpl.schemes import rope
 

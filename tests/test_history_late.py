@@ -14,7 +14,8 @@ from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import Finding
-from conformance.run import causes, history
+from conformance.run import causes, history, settling
+from conformance.run.case import AFFECTED, Case, once
 from conformance.run.questions import Judge
 
 LIMITS = Limits(call_seconds=1.5)
@@ -99,7 +100,7 @@ def test_a_time_out_that_an_earlier_call_causes_is_history_dependence(tmp_path: 
     assert isinstance(blamed, Failed)
     assert blamed.reason is Reason.HISTORY
     assert "they differ in head_dim, base" in blamed.message
-    assert of(told, SECOND).outcome == history.AFFECTED
+    assert of(told, SECOND).outcome == AFFECTED
 
 
 def test_code_that_hangs_at_its_second_call_hangs_at_no_call_of_its_own(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
         judge = Judge(session, examples=1)
         question = next(question for question in judge.questions if question.vector is not None and question.vector.id == FIRST)
 
-        assert judge.answer(question).outcome == history.once(TimedOut(LIMITS.call_seconds))
+        assert judge.answer(question).outcome == once(TimedOut(LIMITS.call_seconds))
 
 
 #: In every worker, whatever is called.
@@ -195,7 +196,7 @@ def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
 @pytest.mark.parametrize(
     ("outcome", "ratio", "expected"),
     [
-        (TimedOut(2.0), 0.0, history.once(TimedOut(2.0))),
+        (TimedOut(2.0), 0.0, once(TimedOut(2.0))),
         (TimedOut(2.0), float("inf"), None),
         (Crashed("SIGSEGV"), float("inf"), None),
         (Crashed("SIGSEGV"), 0.0, Crashed("SIGSEGV; the same call passes in a fresh worker")),
@@ -204,23 +205,23 @@ def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
 def test_a_missing_answer_while_history_is_looked_at_is_repeated_like_any_other(
     outcome: TimedOut | Crashed, ratio: float, expected: object
 ) -> None:
-    case = history.Case(TASK, found=[law(outcome, ratio)])
+    case = Case(TASK, found=[law(outcome, ratio)])
 
-    history.settle(Session("numpy"), [case])
+    settling.settle(Session("numpy"), [case])
 
     assert case.overruled(case.found[0]) == expected
 
 
 def test_answers_that_differ_with_history_speak_for_themselves() -> None:
-    case = history.Case(TASK, found=[law(None)])
+    case = Case(TASK, found=[law(None)])
 
     assert case.failures == []
     assert case.suspicious
 
 
 def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
-    case = history.Case(TASK, found=[law(TimedOut(2.0))])
-    history.settle(Session("numpy"), [case])
+    case = Case(TASK, found=[law(TimedOut(2.0))])
+    settling.settle(Session("numpy"), [case])
 
     assert not case.suspicious
     assert history.verdict(Session("numpy"), Journal(), case) is None
@@ -229,7 +230,7 @@ def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
 def test_a_worker_that_ends_after_its_answer_is_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = Crashed("exit status 1")
     monkeypatch.setattr(causes, "in_fresh_worker", lambda *_, **__: ended)
-    case = history.Case(TASK, unanswered=[(CALL, ended)])
+    case = Case(TASK, unanswered=[(CALL, ended)])
     session = Session("numpy")
 
     assert history.verdict(session, Journal(), case) is not None
@@ -252,7 +253,7 @@ def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
 ) -> None:
     came = iter(answers)
     monkeypatch.setattr(causes, "in_fresh_worker", lambda *_, **__: Crashed(next(came)))
-    case = history.Case(TASK, changed=[CALL])
+    case = Case(TASK, changed=[CALL])
 
     result = history.verdict(Session("numpy"), Journal(), case)
 

@@ -12,9 +12,10 @@ from conformance.calls.outcomes import Failed, NotJudged, Reason, Unsupported
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.isolate.session import Session
 from conformance.laws.running import Finding
-from conformance.run import check, history
-from conformance.run.history import FRESH_WORKERS, OWN_WORKERS, Case
+from conformance.run import check, settling
+from conformance.run.case import Case
 from conformance.run.questions import Judge
+from conformance.run.settling import FRESH_WORKERS, OWN_WORKERS
 
 
 @dataclass
@@ -48,7 +49,7 @@ def failure(*, wrong: bool) -> Found:
 
 def settled(*cases: Case) -> int:
     workers: Any = Workers()
-    history.settle(workers, cases)
+    settling.settle(workers, cases)
     return int(workers.started)
 
 

@@ -20,6 +20,7 @@ from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.run import check, history
+from conformance.run.case import Case
 from conformance.run.questions import EVIDENCE, Judge
 from conformance.show import summary
 from conformance.show.report import message
@@ -468,7 +469,7 @@ def test_an_earlier_call_is_the_cause_only_where_that_repeats(tmp_path: Path, in
         if suspected:
             journal.note("earlier", earlier)
 
-        result = history.verdict(session, journal, history.Case(task, changed=[call]))
+        result = history.verdict(session, journal, Case(task, changed=[call]))
 
     assert result is not None
     assert isinstance(result.outcome, Failed)

@@ -9,8 +9,8 @@ from conformance.calls.subject import Reply
 from conformance.checks.law_checks import DETERMINISM, SHAPE, UNMODIFIED
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call
+from conformance.run.case import Case, agree
 from conformance.run.causes import Pair, in_fresh_worker
-from conformance.run.history import Case, agree
 
 #: How often a call is repeated whose answer changes from one time to the next.
 REPETITIONS = 3

@@ -59,7 +59,7 @@ def in_a_row(session: Session, evidence: Sequence[Call]) -> Failed | None:
         with session.fresh() as one, session.fresh() as other:
             for _ in range(ROW):
                 here, there = call.outcome(one), call.outcome(other)
-                if not _same(here, there) and not _limited(here, there):
+                if not same(here, there) and not _limited(here, there):
                     return _random(call, here, there)
                 if isinstance(here, FATAL) or isinstance(there, FATAL) or time.monotonic() > until:
                     break
@@ -103,11 +103,11 @@ def blame(session: Session, candidates: Iterable[tuple[Call, Sequence[Call]]]) -
 def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | Failed | None:
     """Return both calls if the earlier one changes an answer whenever it is tried, or else that the answer changes at random."""
     first, after = _after(session, earlier, call)
-    if _same(alone, after) or isinstance(alone, HarnessError) or isinstance(after, HarnessError):
+    if same(alone, after) or isinstance(alone, HarnessError) or isinstance(after, HarnessError):
         return None
     others = [after, *(_after(session, earlier, call)[1] for _ in range(TIMES - 1))]
     without = [alone, *_each(session, call, TIMES - 1)]
-    if _alike(without) and not any(_same(alone, each) for each in others):
+    if _alike(without) and not any(same(alone, each) for each in others):
         return Pair(earlier, call, first, others[-1], alone)
     return None if _limited(*others, *without) else _random(call, *others, *without)
 
@@ -144,10 +144,11 @@ def _after(session: Session, earlier: Call, call: Call) -> tuple[Reply | Outcome
 
 
 def _alike(came: Sequence[Reply | Outcome]) -> bool:
-    return all(_same(came[0], each) for each in came)
+    return all(same(came[0], each) for each in came)
 
 
-def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
+def same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
+    """Whether the same came of two calls: to the bit, where both are answered."""
     if isinstance(one, Reply) and isinstance(other, Reply):
         same_names = one.values.keys() == other.values.keys()
         return same_names and all(np.array_equal(value, other.values[name], equal_nan=True) for name, value in one.values.items())

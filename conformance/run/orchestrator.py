@@ -20,8 +20,8 @@ from conformance.isolate.session import Session
 from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task
-from conformance.run import between_calls, by_values, history, sharding
-from conformance.run.history import Case
+from conformance.run import asking_again, between_calls, by_values, history, settling, sharding
+from conformance.run.case import Case, beside
 from conformance.run.sharding import Shard
 from conformance.spec.declarations import features, operations
 from conformance.spec.profiles import CAST, HALVES, LOWERING
@@ -176,27 +176,27 @@ class _Run:
             self._vectors(case)
             if not self._unfit(case):
                 self._golden(case)
-            history.keep_apart(self.session, case)
+            asking_again.keep_apart(self.session, case)
         self.session.notice()
         if self.selection.by_configuration:
-            history.ask_other_kinds(self.again, self._fit())
-        history.ask_again(self.again, self._fit())
+            asking_again.ask_other_kinds(self.again, self._fit())
+        asking_again.ask_again(self.again, self._fit())
         for case in self._fit():
             self._inferring(case)
         self.again.close()
         for case in self._fit():
             self._laws(case)
-            history.ask_at_the_end(self.session, case)
+            asking_again.ask_at_the_end(self.session, case)
             self.asked.append(case.task)
-            history.keep_apart(self.session, case)
+            asking_again.keep_apart(self.session, case)
         self.session.notice()
 
     def _explain(self) -> None:
-        history.settle(self.session, self._fit())
+        settling.settle(self.session, self._fit())
         for case in self._fit():
             case.blamed = history.verdict(self.session, self.journal, case)
             if case.flickers:
-                history.settle(self.session, [case])
+                settling.settle(self.session, [case])
             diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
                 self.diagnoses[_name(case)] = diagnosis
@@ -214,7 +214,7 @@ class _Run:
             self.progress.step(checked.vector.id)
         self.progress.skip(len(vectors) - len(case.checked))
         if self.selection.cases is None and not vector_checks.futile(case.checked) and not case.unfit:
-            history.ask_siblings(case, subject)
+            asking_again.ask_siblings(case, subject)
 
     def _unfit(self, case: Case) -> str:
         """Return what is wrong with the adapter where nothing else came of a case; what is asked for by name is answered."""
@@ -322,7 +322,7 @@ class _Run:
         lost = self.session.lost(task.descriptor.index, task.dtype)
         told = case.tells_of_an_end or any(self._afterwards(case))
         for call, came in [] if told else list(lost.items())[:1]:
-            yield Result(task.descriptor.label, task.operation, BESIDE, "law", task.dtype, task.profile, history.beside(call, came))
+            yield Result(task.descriptor.label, task.operation, BESIDE, "law", task.dtype, task.profile, beside(call, came))
 
     def _not_run(self, case: Case) -> Iterator[Result]:
         """Yield the drawn cases and laws that a case wasn't asked any more, after it had ended its worker too often."""

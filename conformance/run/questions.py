@@ -29,8 +29,8 @@ from conformance.isolate.session import Session
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
-from conformance.run import by_values, causes, history
-from conformance.run.history import Case
+from conformance.run import asking_again, by_values, causes, history, settling
+from conformance.run.case import Case, failing
 from conformance.run.orchestrator import Selection
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -238,9 +238,9 @@ class Judge:
 
     def _settled(self, found: vector_checks.Checked | law_checks.Found) -> Result:
         """Return a failure; one that passes in a fresh worker is told as a run tells it, with what makes it fail."""
-        case = history.failing(found)
-        history.settle(self.session, [case])
-        history.keep_apart(self.session, case)
+        case = failing(found)
+        settling.settle(self.session, [case])
+        asking_again.keep_apart(self.session, case)
         if case.fickle:
             self.diagnoses.setdefault(_named(found.task), None)
         if not case.affected and not (case.suspicious and self.session.isolated):
@@ -268,7 +268,7 @@ class Judge:
         if not self.session.isolated:
             return None
         case = Case(task, checked=list(self._golden(task)))
-        history.ask_again(self.again, [case])
+        asking_again.ask_again(self.again, [case])
         return history.verdict(self.session, self.journal, case)
 
     def _diagnosed(self, task: Task) -> Diagnosis | None:
