@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ CHOSEN = {
     "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
     "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},
     "ai21labs/Jamba": {"none.rotate"},
+    "mistralai/Ministral-3": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
@@ -27,6 +29,22 @@ CHOSEN = {
     "moonshotai/Kimi-K2.6 (vision)": {"axial_rope.rotate"},
     "facebook/dinov3-vits16": {"axial_rope.rotate"},
 }
+#: The library's layers, made by another configuration than they are told.
+OTHERWISE = """from conformance import Adapter
+from conformance.adapters import transformers_configured, transformers_scaled
+
+adapter = Adapter("other", framework="torch")
+
+
+@adapter.implements("config.scale", dtypes=("float32",), lowest=0)
+def scale(positions, *, layer):
+    return transformers_scaled.scale(positions, configuration={other!r}, layer=layer)
+
+
+@adapter.implements("config.frequencies", dtypes=("float32",))
+def frequencies(*, layer):
+    return transformers_configured.frequencies(configuration={other!r}, layer=layer, length=None)
+"""
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 
 
@@ -37,7 +55,8 @@ def test_transformers_conforms_to_the_configuration_of_a_released_model(tmp_path
     path.write_text(json.dumps(published(ENTRIES[model])))
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     assert report.status is Status.CONFORMS
-    assert {each.operation for each in report.evidence} == CHOSEN[model]
+    scaled = {"temperature.scale"} if CHOSEN[model] != {"axial_rope.rotate"} else set()
+    assert {each.operation for each in report.evidence} == CHOSEN[model] | scaled
 
 
 def test_transformers_conforms_to_the_configuration_of_sam_3(tmp_path: Path) -> None:
@@ -56,7 +75,8 @@ def test_transformers_conforms_to_the_configuration_of_its_class_of_mistral_larg
     path.write_text(json.dumps({"model_type": "mistral_large4_text", "num_hidden_layers": 8, "max_position_embeddings": 1_048_576}))
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     assert report.status is Status.CONFORMS
-    assert {each.operation for each in report.evidence} == {"lerope.frequencies", "lerope.rotate", "none.rotate"}
+    rotated = {"lerope.frequencies", "lerope.rotate", "none.rotate"}
+    assert {each.operation for each in report.evidence} == rotated | {"temperature.learned_scale"}
 
 
 def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_path: Path) -> None:
@@ -67,14 +87,30 @@ def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_p
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     told = {name.split(":")[1]: each.mutants for name, each in report.diagnoses.items()}
     assert told == {"mrope.rotate": ("mrope.rotate/order=doubled",)}
-    assert {each.operation for each in report.evidence} == {"ntk_aware.frequencies", "ntk_aware.rotate", "mrope.rotate"}
+    rotated = {"ntk_aware.frequencies", "ntk_aware.rotate", "mrope.rotate"}
+    assert {each.operation for each in report.evidence} == rotated | {"temperature.scale"}
 
 
-def test_transformers_is_convicted_where_the_configuration_says_another_base(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "said", "convicted"),
+    [
+        (
+            "mistralai/Ministral-3",
+            {"rope_parameters": {"original_max_position_embeddings": 8_192}},
+            {"temperature.scale", "yarn.frequencies"},
+        ),
+        ("meta-llama/Llama-4-Scout-17B-16E", {"text_config": {"attn_scale": 0.25}}, {"temperature.scale"}),
+        ("microsoft/phi-1", {"rope_theta": 777.0}, {"rope.frequencies"}),
+    ],
+)
+def test_transformers_is_convicted_where_the_configuration_says_another_number(
+    tmp_path: Path, model: str, said: dict[str, Any], convicted: set[str]
+) -> None:
     pytest.importorskip("transformers", minversion="5.23.0")
-    configuration = published(ENTRIES["microsoft/phi-1"])
-    path = tmp_path / "config.json"
-    unsaid = {key: value for key, value in configuration.items() if key != "rope_theta"}
-    path.write_text(json.dumps({**unsaid, "rotary_emb_base": 777.0}))
-    report = run.check(f"config:{path}:transformers", level="smoke", seed=0, operations=["rope.frequencies"])
-    assert report.status is Status.DIFFERS
+    configuration = published(ENTRIES[model])
+    path, adapter = tmp_path / "config.json", tmp_path / "other.py"
+    path.write_text(json.dumps(configuration))
+    nested = {name: {**configuration[name], **value} if isinstance(value, dict) else value for name, value in said.items()}
+    adapter.write_text(OTHERWISE.format(other={**configuration, **nested}))
+    report = run.check(f"config:{path}:{adapter}", level="smoke", seed=0)
+    assert {result.operation for result in report.results if result.convicts} == convicted

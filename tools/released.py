@@ -31,7 +31,8 @@ SEVERAL = {"every layer with rotation": "layers with rotation", "every layer wit
 HEAD = f"""# Released models, from configuration to rotation
 
 Each configuration of `tests/configurations/released.yaml` is given to a library as it was published. What the library computes from it is
-judged for each kind of layer, such as full or sliding attention: frequencies, attention factor and rotated vectors
+judged for each kind of layer, such as full or sliding attention: frequencies, attention factor, rotated vectors and, where the
+adapter says it, what multiplies queries
 ([how](configurations.md#judging-code-that-reads-a-configuration)). Layers without a rotation must return vectors unchanged. A model of
 text and images is judged twice: as `mrope.rotate` at positions on three axes, and as `rope.rotate` at positions of text. Golden values are
 proven for the parameters that posenc reads from the configuration; `tests/test_configuration.py` compares these with facts that were

@@ -109,6 +109,14 @@ class Layers:
             self.resting[layer] = (bases is not None and not bases[layer]) or self._ends_unturned(layer)
         return self.resting[layer]
 
+    def attention(self, configuration: Any, layer: int) -> Any:
+        """Return the attention of a layer by a configuration, or raise ``Unsupported`` where the model has none of its own."""
+        kinds = self._own("Attention")
+        if not kinds:
+            message = f"{self.modeling.__name__} has no attention of its own"
+            raise Unsupported(message)
+        return kinds[0](configuration, layer)
+
     def _ends_unturned(self, layer: int) -> bool:
         """Whether attention ends so, or doesn't run alone and says it by a switch; of a model without a rotary module, every kind of it."""
         kinds = self._own("Attention")

@@ -19,6 +19,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_patches,
     transformers_roformer,
     transformers_rotary,
+    transformers_scaled,
     transformers_shaw,
     transformers_sinusoids,
     transformers_tables,
