@@ -14,7 +14,6 @@ from transformers import AttentionInterface
 from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_configured import Layers, layers
-from conformance.adapters.transformers_rotary import batched
 
 #: What a norm may call the number that it adds to the variance: without it ones stay ones.
 SMALL = ("eps", "variance_epsilon")
@@ -118,7 +117,8 @@ class Attention:
             with torch.no_grad():
                 self.module(**{name: value for name, value in given.items() if name in asked})
         except _Attending as reached:
-            return reached.queries[0, ..., 0]
+            reached.__traceback__ = None  # it holds all that attention made
+            return reached.queries[0, ..., 0].clone()
         message = f"{type(self.module).__name__} hands its queries to no function"
         raise Unsupported(message)
 
@@ -131,9 +131,10 @@ class Attention:
         return (held if len(held) > 1 else held[0]) if kind is None else {kind: held}
 
     def scaled(self, positions: torch.Tensor) -> torch.Tensor:
-        """Return it for any positions, ``batch head token``."""
-        rows = ([self.queries(part, int(part[0])) for part in _in_a_row(row)] for row in batched(positions))
-        return torch.stack([torch.cat(parts, dim=-1) for parts in rows])
+        """Return it for any positions, ``[batch] head token``."""
+        every, places = torch.unique(positions, return_inverse=True)
+        factors = torch.cat([self.queries(part, int(part[0])) for part in _in_a_row(every)], dim=-1)
+        return factors[:, places].movedim(0, -2)
 
     def unscaled(self) -> torch.Tensor:
         """Return what no position scales: the logarithm of 1 comes at position 0, or where code counts from 1, one before it."""
@@ -141,7 +142,7 @@ class Attention:
 
 
 def _in_a_row(positions: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Yield positions as they follow one another, so many at the most: a cache holds all before the first one."""
+    """Yield rising positions as they follow one another, so many at the most: a cache holds all before the first one."""
     ends = (torch.nonzero(positions.diff() != 1).flatten() + 1).tolist()
     yield from (part for run in positions.tensor_split(ends) for part in run.split(MOST))
 
@@ -173,6 +174,5 @@ def scale(
     attention = _attention(json.dumps(configuration), layer, None if slopes is None else len(slopes))
     if slopes is not None and biases is not None:
         attention.learn(slopes, biases)
-        scaled = attention.scaled(positions)
-        return scaled.reshape(*positions.shape[:-1], *scaled.shape[1:])
-    return (attention.scaled(positions)[:, 0] / attention.unscaled()).reshape(positions.shape)
+        return attention.scaled(positions)
+    return attention.scaled(positions)[..., 0, :] / attention.unscaled()

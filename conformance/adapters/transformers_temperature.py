@@ -23,7 +23,7 @@ def by_attention(positions: torch.Tensor, *, floor_scale: int, attn_scale: float
         "model_type": "llama4_text", "num_hidden_layers": 1, "no_rope_layers": [0], "attn_temperature_tuning": True,
         "floor_scale": floor_scale, "attn_scale": attn_scale,
     })  # fmt: skip
-    return Attention(found, 0).scaled(positions)[:, 0].reshape(positions.shape)
+    return Attention(found, 0).scaled(positions)[..., 0, :]
 
 
 @adapter.implements("temperature.learned_scale", label="mistral-large-4")
