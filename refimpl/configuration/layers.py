@@ -161,7 +161,7 @@ def _verify_pattern(section: Section, key: str, types: Sequence[Any], family: Fa
     given = section.given(PATTERNS)
     found = by_pattern(section, len(types), family, Notes()) if given else None
     if found is not None and [name == FULL for name in found] != [name == FULL for name in types]:
-        notes.find("warning", "two-patterns", *given[0], f"say the same layers as {key}, which counts")
+        notes.find("warning", "two-patterns", *given[0], f"say the same layers as {key}, which counts", follows=[key])
 
 
 def _are_words(key: str, types: Sequence[Any], notes: Notes) -> bool:
@@ -199,7 +199,8 @@ def _verify_interval(section: Section, listed: Sequence[Any], notes: Notes) -> N
     """Warn of an interval that a list beside it contradicts."""
     key, interval = section.name("no_rope_layer_interval"), section.get("no_rope_layer_interval")
     if type(interval) is int and interval > 0 and [(index + 1) % interval != 0 for index in range(len(listed))] != [*map(bool, listed)]:
-        notes.find("warning", "two-patterns", key, interval, f"say the same layers as {section.name('no_rope_layers')}, which counts")
+        counts = section.name("no_rope_layers")
+        notes.find("warning", "two-patterns", key, interval, f"say the same layers as {counts}, which counts", follows=[counts])
 
 
 def listed(section: Section, layers: int | None, family: Family, notes: Notes) -> dict[Layer, tuple[int, ...] | None]:
@@ -212,7 +213,7 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     if types is None and (family.unturned or family.picks):
         rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
         key = "layer_types" if family.derived else family.picks or "layer_types"
-        notes.find("warning", "no-layer-types", section.name(key), None, rule)
+        notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
     _verify_derived(section, types or (), family, notes)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
@@ -257,7 +258,8 @@ def _resting(section: Section, layers: int, interval: int, bases: Sequence[Any] 
     one = (section.below("rope_parameters") or section).get("rope_theta")
     if others := [base for base in bases if base not in (0, one)]:
         rule = f"be 0, or the base of all layers ({one}): code of this model type turns every other layer by that one"
-        notes.find("warning", "unread-base", section.name("layer_rope_theta"), others[0], rule)
+        follows = [*map(section.name, (*spellings.ROPE, "rope_theta")), section.name(f"{spellings.ROPE[0]}.rope_theta")]
+        notes.find("warning", "unread-base", section.name("layer_rope_theta"), others[0], rule, follows=follows)
     return [base != 0 for base in bases]
 
 

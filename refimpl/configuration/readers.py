@@ -25,6 +25,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
 }
 #: The same of the part of a head that turns.
 PARTS: Mapping[str, tuple[str, ...]] = {
+    "partial_rotary_factors": (),
     "rope_pct": ("stablelm",),
     "rotary_dim": ("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "phi"),
     "rotary_emb_fraction": ("nomic_bert",),

@@ -103,19 +103,19 @@ def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
             notes.find("warning", "unread-key", key, value, f"be a key that posenc reads, in {'.'.join(section.path)}, which counts")
 
 
-def verify_keys(section: Section, asked: Collection[str], notes: Notes) -> None:
-    """Find switches that are text, and warn of keys that look as if they concerned positions, and that nobody reads.
+def verify_keys(section: Section, asked: Collection[str], unread: Collection[str], notes: Notes) -> None:
+    """Find switches that are neither true nor false, and warn of keys that look as if they concerned positions, and that nobody reads.
 
-    ``asked`` is what the code of the model type alone reads.
+    ``asked`` is what the code of the model type alone reads, ``unread`` what it doesn't read, so that nobody can mean it.
     """
     for key, value in section.given(spellings.SWITCHES):
-        if isinstance(value, str):
+        if not isinstance(value, bool):
             notes.find("error", "bad-value", key, value, "be true or false")
     for key, value in _unread(section):
         positional = _is_positional(key, value)
         if key in asked:
             continue
-        if close := near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}, cutoff=0.8 if positional else 0.92):
+        if close := near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff=0.8 if positional else 0.92):
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")

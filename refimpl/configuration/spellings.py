@@ -32,7 +32,10 @@ ROPE = ("rope_parameters", "rope_scaling")
 ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
-SWITCHES = (*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI)
+SWITCHES = (
+    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI),
+    *("rotary_value", "use_rotary_embedding"),
+)
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
@@ -58,6 +61,11 @@ PICKS: dict[str, dict[Any, str]] = {
     "block_types": {"recurrent": "recurrent", "attention": "sliding_attention"},
 }
 LISTED = frozenset({"attn_type_list"})
+#: Keys that say which layers are of which kind.
+OF_LAYERS = (
+    *(*LAYERS, *LAYER_TYPES, *PICKED, *PICKS, "compress_ratios", "hybrid_layer_pattern", "sliding_window_pattern"),
+    *("global_attn_every_n_layers", "full_attention_interval", "no_rope_layers", "no_rope_layer_interval"),
+)
 #: Names of keys that may say which layers have attention.
 PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_pattern|_ids)|block_types|layers?_(pattern|pos)")
 
@@ -100,6 +108,9 @@ POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 #: The sizes of chunks in which positions begin anew, and what vLLM takes where one is missing.
 DUAL_CHUNKS = "dual_chunk_attention_config"
 CHUNK_SIZES = {"chunk_size": 8_192, "local_size": 1_024}
+
+#: Switches that code of a single model type reads.
+OF_ONE = ("use_mem_rope", "use_rotary_embedding")
 
 #: Keys of a configuration that this reader reads, or that change nothing that it says.
 READ = frozenset(

@@ -57,6 +57,16 @@ def of_type(section: Section, model_type: str, own: Family) -> set[str]:
     return mapped | ({own.asked[0]} if own.asked else set())
 
 
+def not_of_type(model_type: str, own: Family) -> set[str]:
+    """Return keys that code of a known model type doesn't read, though that of others does."""
+    if not is_known(model_type):
+        return set()
+    others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
+    indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
+    projected = {"projection_dim"} if own.projected is None else set()
+    return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
+
+
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
     """Return a section with the mapping that a model type has where none is given, and whether that was taken."""
     if not own.rope or section.given(spellings.ROPE):
@@ -306,16 +316,19 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
     for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
         if key not in named:
-            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
+            follows = map(section.name, spellings.OF_LAYERS)
+            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base", follows=follows)
     original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
     for key, value in section.given(spellings.MAX_LENGTH[:1]):
         if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
-            notes.find("warning", "shortened", key, value, f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens")
+            rule = f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens"
+            notes.find("warning", "shortened", key, value, rule, follows=[original[0][0]])
     lengths = [each.rotation.parameters.get("original_length") for each in kinds if each.rotation]
     longest = section.get(spellings.MAX_LENGTH[0])
     for key, value in section.given((spellings.ORIGINAL_LENGTH,)):
         if is_number(value) and is_number(longest) and value < longest and value not in lengths:
-            notes.find("warning", "unread-length", key, value, "be left out, or stand beside a scaling that reads it: no layer does")
+            rule = "be left out, or stand beside a scaling that reads it: no layer does"
+            notes.find("warning", "unread-length", key, value, rule, follows=map(section.name, spellings.ROPE))
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
