@@ -1,6 +1,7 @@
 """Frequencies read off configurations are those of transformers' own model classes, where they are installed."""
 
 import importlib
+import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.defaults import HEAD_DIM_OF, SIZES_OF
 from refimpl.configuration.differences import applying
-from refimpl.configuration.families import FAMILIES, WHOLE, family
+from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
+from refimpl.configuration.readers import SPELT
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -292,3 +294,40 @@ def test_which_types_take_head_dim_for_the_width_that_turns_is_as_in_transformer
     wide = len(models.frequencies(configuration=whole, layer=0, length=None)) == 12
 
     assert any("the width that turns" in says for says in told) is wide
+
+
+def sizes(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return the sizes by which a configuration is read, under the names that most configurations have for them."""
+    reading = config.read(whole)
+    return {"num_hidden_layers": sum(len(kind.layers or ()) for kind in reading.kinds), "max_position_embeddings": reading.longest}
+
+
+def test_keys_that_a_class_of_transformers_spells_in_its_own_way_are_read() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
+
+    read = ("num_hidden_layers", "max_position_embeddings")
+    compared = set()
+    for name in (each for each in CONFIG_MAPPING_NAMES if is_known(each) and family(each).turns):
+        mapped = {common: own for common, own in CONFIG_MAPPING[name].attribute_map.items() if common in read}
+        if mapped:
+            whole = json.loads(CONFIG_MAPPING[name]().to_json_string(use_diff=False))
+            assert {common: sizes(whole)[common] for common in mapped} == {common: whole[own] for common, own in mapped.items()}, name
+            compared.add(name)
+
+    assert {"bailing_hybrid", "codegen", "dbrx", "gptj", "moonshine", "qwen2_vl_vision"} <= compared
+
+
+@pytest.mark.parametrize("name", ["moonshine", "seamless_m4t"])
+def test_heads_that_another_key_counts_are_as_wide_as_in_transformers(name: str) -> None:
+    heads = next(own for own, common in SPELT[name].items() if common == "num_attention_heads")
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip(f"transformers.models.{name}.modeling_{name}")
+    said = {"hidden_size": 96, heads: 6, "max_position_embeddings": 64}
+    of_code = {"moonshine": "MoonshineRotaryEmbedding", "seamless_m4t": "SeamlessM4TConformerRotaryPositionalEmbedding"}[name]
+    module = getattr(code, of_code)(transformers.CONFIG_MAPPING[name](**said))
+    (kind,) = config.read({"model_type": name, **said, "position_embeddings_type": "rotary"}).kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.head_dim, len(kind.rotation.channels)) == (16, 2 * len(module.inv_freq))
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), module.inv_freq, rtol=FLOAT32)

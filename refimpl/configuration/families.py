@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, NULLABLE, ROPES, SIZES_OF
-from refimpl.configuration.readers import ALPHA
+from refimpl.configuration.readers import ALPHA, SPELT
 
 FULL = ("full_attention",)
 SLIDING = ("sliding_attention",)
@@ -160,6 +160,8 @@ class Family:
     """Whether weights hold exponents of the frequencies, and by how much queries grow with the logarithm of their position."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """Other spellings of common keys."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -387,6 +389,8 @@ FAMILIES = {
     "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
     "roformer": Family("interleaved", base_fixed=True, mapped=False, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
+    "seamless_m4t": CONFORMER,
+    "seamless_m4t_v2": WITHOUT,
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
@@ -410,7 +414,7 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
+    return replace(found, **of_class, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
 
 
 def is_known(model_type: str) -> bool:

@@ -20,7 +20,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "rope_freq_constant": (),
     "rotary_base": (),
     "rotary_emb_base": OF_NEOX,
-    "rotary_embedding_base": ("wav2vec2-bert", "wav2vec2-conformer"),
+    "rotary_embedding_base": ("seamless_m4t", "wav2vec2-bert", "wav2vec2-conformer"),
     "swa_rope_theta": ("dots3_note", "mimo_v2_flash"),
 }
 #: The same of the part of a head that turns.
@@ -51,6 +51,17 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
+
+#: How some model types spell common keys (`attribute_map`, or what the code of their encoder reads in place of these).
+SPELT: Mapping[str, Mapping[str, str]] = {
+    "bailing_hybrid": {"model_max_length": "max_position_embeddings"},
+    "codegen": {"n_positions": "max_position_embeddings"},
+    "dbrx": {"max_seq_len": "max_position_embeddings"},
+    "gptj": {"n_positions": "max_position_embeddings"},
+    "longcat_flash": {"num_layers": "num_hidden_layers"},
+    "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
+    "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
+}
 
 #: What warns of a key that says which part of a head turns, where code turns whole heads.
 UNREAD_PART = "unread-part"

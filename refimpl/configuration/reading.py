@@ -30,7 +30,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
         return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
-    own = whole.settled(section, family(model_type), notes)
+    own = family(model_type)
+    section = section.respelt(own.spelt)
+    own = whole.settled(section, own, notes)
     if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
         own = replace(own, unturned=(), variant="dense")
     verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)

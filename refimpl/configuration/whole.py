@@ -156,7 +156,7 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
     if (values := section.get("rotary_value")) is True:
         says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
         notes.decide(section.name("rotary_value"), values, says)
-    if own.projected_after:
+    if own.projected_after and own.turns:
         notes.assume("projection", None, "hidden states turn, head by head, and queries and keys are made of what has turned")
     if own.values_kept:
         notes.assume("values", "turned", "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)")
