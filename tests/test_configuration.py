@@ -408,3 +408,62 @@ def test_bases_are_equal_only_where_both_are_read() -> None:
 
     assert of(config.read({**FOUR, "model_type": "gemma2", **bases})) == ["unread-base"]
     assert "equal-bases" in of(config.read({**FOUR, "model_type": "gemma3_text", **bases}))
+
+
+MIXFORMER = {"n_embd": 2048, "n_head": 32, "n_layer": 4, "n_positions": 2048, "rotary_dim": 32}
+#: Model types with code of their own: their keys, the base, the width of a head, how many channels turn, and where it is read so.
+CUSTOM: list[tuple[dict[str, Any], float, int, int, str]] = [
+    ({"model_type": "exaone", **NEW, "rope_theta": 5e5}, 5e5, 128, 128, "vllm-project/vllm: vllm/model_executor/models/exaone.py"),
+    ({"model_type": "internlm", **NEW, "rotary": {"base": 5e5, "type": "origin"}}, 5e5, 128, 128, "InternLM: modeling_internlm.py"),
+    ({"model_type": "mixformer-sequential", **MIXFORMER}, 1e4, 64, 32, "vllm-project/vllm: vllm/model_executor/models/phi_1_5.py"),
+    ({"model_type": "phi-msft", **MIXFORMER}, 1e4, 64, 32, "vllm-project/vllm: vllm/model_executor/models/phi_1_5.py"),
+    (
+        {"model_type": "openelm", "head_dim": 64, "num_transformer_layers": 4, "rope_freq_constant": 5e4},
+        *(5e4, 64, 64, "ml-explore/mlx-lm: mlx_lm/models/openelm.py"),
+    ),
+    ({"model_type": "phi3small", **NEW}, 1e6, 128, 128, "ml-explore/mlx-lm: mlx_lm/models/phi3small.py"),
+    ({"model_type": "phi3small", **NEW, "rope_embedding_base": 5e6}, 5e6, 128, 128, "vllm-project/vllm: phi3_small.py"),
+    ({"model_type": "stablelm_epoch", **NEW, "rope_theta": 1e4}, 1e4, 128, 32, "vllm-project/vllm: vllm/model_executor/models/stablelm.py"),
+]
+
+
+@pytest.mark.parametrize(("keys", "base", "head_dim", "turning", "source"), CUSTOM, ids=lambda value: str(value)[:60])
+def test_a_model_type_with_code_of_its_own_is_read_as_that_code_reads_it(
+    keys: dict[str, Any], base: float, head_dim: int, turning: int, source: str
+) -> None:
+    reading = config.read(keys)
+    (kind,) = reading.kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.parameters["base"], kind.rotation.head_dim, len(kind.rotation.channels)) == (base, head_dim, turning), source
+    assert (kind.rotation.layout, len(kind.layers or ()), of(reading)) == ("half", 4, [])
+
+
+@pytest.mark.parametrize("model_type", ["internlm", "openelm", "phi3small"])
+def test_a_base_that_code_of_its_own_does_not_read_is_warned_of_where_it_is_another(model_type: str) -> None:
+    said = {"model_type": model_type, **NEW}
+
+    assert of(config.read({**said, "rope_theta": 5e5})) == ["unread-base"]
+    assert of(config.read({**said, "rope_theta": 1e6 if model_type == "phi3small" else 1e4})) == []
+
+
+def test_nothing_turns_in_zamba_and_its_heads_are_those_of_twice_the_hidden_state() -> None:
+    whole = {"model_type": "zamba", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "rope_theta": 1e4}
+    reading = config.read({**whole, "layers_block_type": ["linear_attention", "linear_attention", "hybrid"]})
+
+    assert [(kind.rotation, kind.rests, kind.head_dim) for kind in reading.kinds] == [(None, False, None), (None, True, 32)]
+    assert of(reading) == []
+
+
+@pytest.mark.parametrize(("beside", "told"), [({"rope_theta": 5e5}, []), ({"rope_theta": 1e4}, ["unread-base"]), ({}, ["unread-base"])])
+def test_a_base_that_an_earlier_transformers_took_for_lfm2_is_warned_of_where_it_differs(beside: dict[str, Any], told: list[str]) -> None:
+    assert of(config.read({**NEW, "model_type": "lfm2", "full_attn_idxs": [1], "theta": 5e5, **beside})) == told
+
+
+@pytest.mark.parametrize(("rule", "told"), [("default", []), ("linear", ["not-default"])])
+def test_a_scaling_that_code_of_a_model_type_raises_at_is_refused(rule: str, told: list[str]) -> None:
+    scaling = {"rope_type": rule, **({"factor": 2.0} if told else {})}
+    reading = config.read({**FOUR, "model_type": "recurrent_gemma", "block_types": ["attention"], "rope_scaling": scaling})
+
+    assert of(reading) == told
+    assert [kind.rotation is None for kind in reading.kinds] == [bool(told)]

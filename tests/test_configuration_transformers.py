@@ -331,3 +331,25 @@ def test_heads_that_another_key_counts_are_as_wide_as_in_transformers(name: str)
     assert kind.rotation is not None
     assert (kind.rotation.head_dim, len(kind.rotation.channels)) == (16, 2 * len(module.inv_freq))
     np.testing.assert_allclose(of(kind.rotation, None, LIKE), module.inv_freq, rtol=FLOAT32)
+
+
+def test_bamba_turns_half_of_a_head_whatever_a_fraction_says_as_in_transformers() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip("transformers.models.bamba.modeling_bamba")
+    sizes_of = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "mamba_n_heads": 4, "attn_layer_indices": [1]}
+    for beside, told in (({}, []), ({"partial_rotary_factor": 0.5}, []), ({"partial_rotary_factor": 1.0}, ["unread-part"])):
+        reading = config.read({"model_type": "bamba", **sizes_of, **beside})
+        rotation = reading.kinds[-1].rotation
+        assert rotation is not None
+        inverse = code.BambaRotaryEmbedding(transformers.BambaConfig(**sizes_of, **beside)).inv_freq
+        np.testing.assert_allclose(of(rotation, None, LIKE), inverse, rtol=FLOAT32)
+        assert [finding.name for finding in reading.every_finding] == told
+
+
+def test_recurrent_gemma_raises_at_a_scaling_and_lfm2_drops_theta_in_transformers() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip("transformers.models.recurrent_gemma.modeling_recurrent_gemma")
+    scaled = transformers.RecurrentGemmaConfig(rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4})
+    with pytest.raises(ValueError, match="does not support RoPE types"):
+        code.RecurrentGemmaRotaryEmbedding(scaled)
+    assert transformers.Lfm2Config(theta=5e5).rope_parameters["rope_theta"] == 1e6

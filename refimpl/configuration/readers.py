@@ -16,8 +16,8 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "rope_base": (),
     "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
     "rope_ratio": ("chatglm",),
-    "rope_embedding_base": (),
-    "rope_freq_constant": (),
+    "rope_embedding_base": ("phi3small",),
+    "rope_freq_constant": ("openelm",),
     "rotary_base": (),
     "rotary_emb_base": OF_NEOX,
     "rotary_embedding_base": ("seamless_m4t", "wav2vec2-bert", "wav2vec2-conformer"),
@@ -26,14 +26,16 @@ BASES: Mapping[str, tuple[str, ...]] = {
 #: The same of the part of a head that turns.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "partial_rotary_factors": (),
-    "rope_pct": ("stablelm",),
-    "rotary_dim": ("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "phi"),
+    "rope_pct": ("stablelm", "stablelm_epoch"),
+    "rotary_dim": (
+        *("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "mixformer-sequential", "phi", "phi-msft"),
+    ),
     "rotary_emb_fraction": ("nomic_bert",),
     "rotary_pct": OF_NEOX,
 }
 #: The same of the width of a head.
 WIDTHS: Mapping[str, tuple[str, ...]] = {
-    "attention_head_dim": ("hunyuan_vl", "zamba2"),
+    "attention_head_dim": ("hunyuan_vl", "zamba", "zamba2"),
     "d_kv": (),
     "global_head_dim": GEMMA4,
     "head_size": (),
@@ -59,7 +61,9 @@ SPELT: Mapping[str, Mapping[str, str]] = {
     "dbrx": {"max_seq_len": "max_position_embeddings"},
     "gptj": {"n_positions": "max_position_embeddings"},
     "longcat_flash": {"num_layers": "num_hidden_layers"},
+    "mixformer-sequential": {"n_positions": "max_position_embeddings"},
     "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
+    "phi-msft": {"n_positions": "max_position_embeddings"},
     "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
 }
 

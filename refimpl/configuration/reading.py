@@ -43,6 +43,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     whole.verify_known(section, model_type, notes)
     whole.verify_picks(section, own, notes)
     whole.verify_attention_config(section, own, notes)
+    whole.verify_base_before(section, own, notes)
     images.verify(configuration, own, notes)
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
@@ -163,6 +164,10 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
         scaling = None
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
+    if scaling is not None and not own.scales and name not in (None, "default"):
+        key, value = scaling.given(("rope_type", "type"))[0]
+        rule = "be default, or left out: transformers 5.23 raises an error at any other for this model type, 4.57 scales nothing"
+        notes.find("error", "not-default", key, value, rule)
     if name is None or found_base is None or found_width is None:
         return None
     return _scaled(name, found_base, found_width, section, scaling, own, notes)

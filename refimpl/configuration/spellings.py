@@ -136,11 +136,11 @@ BESIDE = frozenset(
         *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "swa_v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads"),
         "position_id_per_seconds",
-        *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
+        *("flash_rotary", "num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )
 #: Values with which a key says nothing new.
-TRUISMS = {"rotary": True, "rope_position_scale": 1}
+TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.

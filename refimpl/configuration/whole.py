@@ -53,8 +53,9 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
 
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
     """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
-    mapped = {spellings.BASE_MAPPING} if not is_known(model_type) and section.below(spellings.BASE_MAPPING) else set()
-    return mapped | ({own.asked[0]} if own.asked else set())
+    reads = own.base_mapping or not is_known(model_type)
+    mapped = {spellings.BASE_MAPPING} if reads and section.below(spellings.BASE_MAPPING) else set()
+    return mapped | ({own.asked[0]} if own.asked else set()) | ({own.base_before} - {""})
 
 
 def not_of_type(model_type: str, own: Family) -> set[str]:
@@ -145,6 +146,15 @@ def verify_attention_config(section: Section, own: Family, notes: Notes) -> None
             notes.find("warning", "unread-mapping", key, value, rule)
 
 
+def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
+    """Warn of a base that transformers 4.57 alone takes, where it is another than 5.23 takes."""
+    counts = next(iter(_bases(section)), (section.name(spellings.BASE[0]), own.base or USUAL_BASE))
+    for key, value in section.given((own.base_before,)):
+        if value != counts[1]:
+            rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
+            notes.find("warning", "unread-base", key, value, rule)
+
+
 def _bases(section: Section) -> list[tuple[str, Any]]:
     """Return the bases that stand beside a mapping of attention's own, or in the mapping of the rope type."""
     mappings = [each for key in spellings.ROPE if (each := section.below(key))]
@@ -230,9 +240,14 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
     for key, value in section.given(own.unread):
-        named = "unread-base" if key.rpartition(".")[2] in spellings.BASE else readers.UNREAD_PART
-        notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
-    return _without(section, (*own.unread, spellings.BASE_MAPPING)), rope
+        of_base = key.rpartition(".")[2] in spellings.BASE
+        keys, usual = (spellings.BASE, own.base or USUAL_BASE) if of_base else (spellings.FRACTION, own.fraction or 1)
+        if value != next((counts for _, counts in section.given(each for each in keys if each not in own.unread)), usual):
+            named = "unread-base" if of_base else readers.UNREAD_PART
+            notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    if own.base_mapping:
+        _verify_mapping_of_base(section, notes)
+    return _without(section, (*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:
@@ -243,6 +258,11 @@ def _verify_unknown(section: Section, notes: Notes) -> None:
         if value is True:
             rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
             notes.find("warning", "unread-layout", key, value, rule)
+    _verify_mapping_of_base(section, notes)
+
+
+def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
+    """Warn of a rule beside the base in a mapping of its own."""
     mapped = section.below(spellings.BASE_MAPPING)
     for key, value in mapped.given(mapped.values) if mapped else ():
         if key.rpartition(".")[2] != "base" and value != "origin":
