@@ -11,7 +11,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.defaults import HEAD_DIM_OF, SIZES_OF
+from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF
 from refimpl.configuration.differences import applying
 from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
 from refimpl.configuration.readers import SPELT
@@ -153,7 +153,8 @@ LATENT = {"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 24}
 SLIDING = {"layer_types": ["sliding_attention"] * 3 + ["full_attention"], "sliding_window": 8}
 #: Decoders of text, by what a tiny configuration of each needs besides.
 NEEDS: dict[str, dict[str, Any]] = {
-    "bailing_hybrid hy_v4": LATENT,
+    "bailing_hybrid": {**LATENT, "layer_group_size": 1},
+    "hy_v4": LATENT,
     "axk1 axk2 longcat_flash youtu": {**LATENT, "head_dim": 8},
     "cohere2_moe flint kolibri1": SLIDING,
     "blt blt_global_transformer blt_local_decoder blt_patcher csm_depth_decoder_model deepseek_ocr2_text dia_decoder dia_encoder esmc": {},
@@ -353,3 +354,67 @@ def test_recurrent_gemma_raises_at_a_scaling_and_lfm2_drops_theta_in_transformer
     with pytest.raises(ValueError, match="does not support RoPE types"):
         code.RecurrentGemmaRotaryEmbedding(scaled)
     assert transformers.Lfm2Config(theta=5e5).rope_parameters["rope_theta"] == 1e6
+
+
+def by_layer(reading: config.Reading) -> list[str]:
+    """Return the kind of every layer, under transformers' name for it."""
+    names = {layer: kind.name.removesuffix(" without rotation") for kind in reading.kinds for layer in kind.layers or ()}
+    return [{"recurrent": "linear_attention"}.get(names[layer], names[layer]) for layer in sorted(names)]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_where_no_key_says_them_the_kinds_of_layers_are_those_of_the_class_in_transformers(name: str) -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    for layers in (3, 12, 14):
+        of_class = transformers.CONFIG_MAPPING[spelt(name)](num_hidden_layers=layers)
+        reading = config.read({"model_type": spelt(name), "num_hidden_layers": layers, "hidden_size": 64, "num_attention_heads": 4})
+        labels = family(name).labels
+        assert by_layer(reading) == [labels.get(kind, kind) for kind in of_class.layer_types]
+        assert "no-layer-types" not in {finding.name for finding in reading.every_finding}
+
+
+SWITCHED = {"use_dsa": False}, {"use_sliding_window": False}
+
+
+@pytest.mark.parametrize("says", [{}, *SWITCHED, {"swa_qk_nope_head_dim": 128}, {"swa_head_dim": 224}])
+def test_dots3_note_turns_by_its_class_in_transformers_where_no_key_says_how(says: dict[str, Any]) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    whole = {"model_type": "dots3_note_text", "num_hidden_layers": 6, **says}
+    module = rotary(whole)
+    reading = config.read(whole)
+    layers = {kind.name: module.config.per_layer_config[kind.layers[0]] for kind in reading.kinds if kind.layers}
+    for kind in reading.kinds:
+        assert kind.rotation is not None
+        found = theirs(module, kind)
+        assert found is not None
+        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+        still, turning = layers[kind.name].qk_nope_head_dim, layers[kind.name].qk_rope_head_dim
+        assert (kind.rotation.head_dim, kind.rotation.channels) == (still + turning, range(still, still + turning))
+    assert by_layer(reading) == module.config.layer_types
+    assert reading.every_finding == ()
+
+
+def test_dots3_note_is_read_as_its_class_writes_it_layer_by_layer() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    of_class = transformers.CONFIG_MAPPING["dots3_note_text"](num_hidden_layers=6)
+    reading = config.read(json.loads(of_class.to_json_string(use_diff=False)))
+
+    assert [(kind.name, kind.rotation and kind.rotation.head_dim) for kind in reading.kinds] == [
+        ("indexed_attention", 192),
+        ("sliding_attention", 256),
+    ]
+    assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize("name", ["deepseek_v4", "mimo_v2_flash", "minimax", "qwen3_next"])
+def test_bases_and_widths_of_kinds_that_no_key_says_are_those_of_the_class_in_transformers(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    whole = {"model_type": name, "num_hidden_layers": 4, "hidden_size": 4096, "num_attention_heads": 32}
+    module = rotary(whole)
+    turning = [kind for kind in config.read(whole).kinds if kind.rotation is not None]
+    for kind in turning:
+        assert kind.rotation is not None
+        found = theirs(module, kind)
+        assert found is not None
+        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    assert turning

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, NULLABLE, ROPES, SIZES_OF
+from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, KINDS, LATENT_OF, NULLABLE, ROPES, SIZES_OF, Kinds
 from refimpl.configuration.readers import ALPHA, SPELT
 
 FULL = ("full_attention",)
@@ -69,8 +69,8 @@ class Family:
     """Whether the base stands in a mapping of attention's own."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
-    sliding_base: float | None = None
-    """The base of layers that slide, where no key gives one."""
+    kind_bases: Mapping[str, float] = field(default_factory=dict)
+    """The bases of kinds for which a key of their own gives one, or the mapping, and no key beside it."""
     plain: tuple[str, ...] = ()
     """The kinds that a flat scaling leaves alone."""
     unturned: tuple[str, ...] = ()
@@ -86,6 +86,10 @@ class Family:
     """The channels of a head in layers of full attention, where these have others."""
     latent: tuple[int, int] | None = None
     """The channels of a head of latent attention that don't turn, and those that do."""
+    sliding_latent: tuple[int, int] | None = None
+    """The same of layers that slide, where these have others: the channels that don't turn, and all."""
+    kinds: Kinds | None = None
+    """The kinds of layers, where no key says them."""
     rope: Mapping[str, Any] = field(default_factory=dict)
     """The mapping of the rope type, where none is given."""
     nested: bool = False
@@ -180,7 +184,7 @@ LATENT = Family("interleaved_to_half")
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=6, nested=True)
 EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
-MODERNBERT = Family(base=160_000.0, sliding_base=1e4, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
+MODERNBERT = Family(base=160_000.0, kind_bases={"sliding_attention": 1e4}, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
 NESTED = Family(nested=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
@@ -204,7 +208,7 @@ PLAIN = frozenset(
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
         *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
-        *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "mimo_v2_flash", "minicpm3"),
+        *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
@@ -292,9 +296,13 @@ FAMILIES = {
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
-    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa")),
+    "dots3_note": Family(
+        "interleaved_to_half", base=8e7, kind_bases={"sliding_attention": 5e4}, trailing=True, sliding_latent=(192, 256),
+        indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa"),
+    ),
     "deepseek_v4": Family(
-        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
+        "interleaved", base=1e4, kind_bases={"compress": 160_000.0}, fraction=0.125, plain=("main",), trailing=True, values_turn=True,
+        attention_factor=1.0, labels=DEEPSEEK_V4,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
     "diffusion_gemma": NESTED,
@@ -356,6 +364,7 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "mellum": NESTED,
     "minimax": Family(base=1e6),
+    "mimo_v2_flash": Family(base=5e6, kind_bases={"sliding_attention": 1e4}, fraction=0.334),
     "minimax_m1": Family(picks="attn_type_list"),
     "minimax_m2": Family(base=5e6),
     "minimax_m3_vl": Family(base=5e6, indexer=Indexer("half", kinds=("minimax_m3_sparse",), blocks=BLOCKS_OF_MINIMAX)),
@@ -428,7 +437,7 @@ def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
     name = plain_name(model_type)
     found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
-    tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF}
+    tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
     return replace(found, **of_class, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)

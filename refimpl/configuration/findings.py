@@ -88,9 +88,13 @@ def called(name: str, names: Collection[str]) -> str:
     return f"{name} with rotation" if f"{name} without rotation" in names else name
 
 
-def first_ones(findings: Iterable[Finding], refused: frozenset[str]) -> tuple[Finding, ...]:
-    """Return findings without those that follow from a refused key: one message of it is enough."""
-    return tuple(each for each in findings if (each.level == "error" or each.key not in refused) and refused.isdisjoint(each.follows))
+def first_ones(findings: Iterable[Finding], refused: Collection[str]) -> tuple[Finding, ...]:
+    """Return findings without those that follow from a refused key, or from one within it: one message of it is enough."""
+
+    def follows(finding: Finding) -> bool:
+        return any(f"{key}.".startswith(f"{each}.") for each in finding.follows for key in refused)
+
+    return tuple(each for each in findings if (each.level == "error" or each.key not in refused) and not follows(each))
 
 
 @dataclass

@@ -40,8 +40,12 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "global_head_dim": GEMMA4,
     "head_size": (),
     "kv_channels": ("chatglm", "jetmoe", "qwen"),
-    "swa_head_dim": ("mimo_v2_flash",),
+    "swa_head_dim": ("dots3_note", "mimo_v2_flash"),
+    "swa_qk_nope_head_dim": ("dots3_note",),
+    "swa_qk_rope_head_dim": ("dots3_note",),
 }
+#: The same of which layers are of which kind.
+LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",)}
 #: The same of the width of the hidden state; code reads it in models that don't turn, too.
 HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
@@ -75,5 +79,6 @@ TABLES: tuple[tuple[str, Mapping[str, tuple[str, ...]], tuple[Any, ...]], ...] =
     (UNREAD_PART, PARTS, (1,)),
     ("unread-width", WIDTHS, (None,)),
     ("unread-width", HIDDEN, (None,)),
+    ("unread-layers", LAYERS, (None,)),
     ("unread-layout", LAYOUTS, ()),
 )

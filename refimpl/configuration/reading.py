@@ -67,7 +67,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         whole.verify_read(section, rope, kinds, notes)
     longest = whole.longest_of(section, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
-    refused = frozenset(each.key for each in every if each.level == "error")
+    refused = {each.key for each in every if each.level == "error"}
     found_in_all = first_ones(notes.findings, refused)
     kinds = tuple(replace(each, findings=first_ones(each.findings, refused)) for each in kinds)
     if wrong := tuple(each for each in found_in_all if each.level == "error"):  # of the whole, so of every layer that turns

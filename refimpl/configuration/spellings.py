@@ -47,7 +47,9 @@ HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention":
 
 #: What single layers have of their own, and keys that would change how these turn.
 BY_LAYER = "per_layer_config"
-UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types", "qk_rope_head_dim", "qk_nope_head_dim")
+UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types")
+#: The widths that a single layer may have of its own.
+WIDTHS_BY_LAYER = ("head_dim", "qk_nope_head_dim", "qk_rope_head_dim")
 #: Keys that list layers: what these are, and what the others are.
 PICKED = {
     "attn_layer_indices": ("full_attention", "linear_attention"),
@@ -64,7 +66,7 @@ LISTED = frozenset({"attn_type_list"})
 #: Keys that say which layers are of which kind.
 OF_LAYERS = (
     *(*LAYERS, *LAYER_TYPES, *PICKED, *PICKS, "compress_ratios", "hybrid_layer_pattern", "sliding_window_pattern"),
-    *("global_attn_every_n_layers", "full_attention_interval", "no_rope_layers", "no_rope_layer_interval"),
+    *("global_attn_every_n_layers", "full_attention_interval", "layer_group_size", "no_rope_layers", "no_rope_layer_interval"),
 )
 #: Names of keys that may say which layers have attention.
 PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_pattern|_ids)|block_types|layers?_(pattern|pos)")
@@ -120,6 +122,7 @@ READ = frozenset(
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
         *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
+        *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),
         *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen", DUAL_CHUNKS),
