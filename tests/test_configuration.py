@@ -1,5 +1,7 @@
 """Published configurations are read as their models' facts have them, and what is wrong with one has a name."""
 
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 import yaml
 
 from refimpl import configuration as config
-from refimpl.configuration import Kind, Reading
+from refimpl.configuration import Kind, Reading, spellings
 from refimpl.configuration.computing import factor_of, scale_of
 from refimpl.errors import SpecificationError
 from tools.generate.models import published
@@ -330,3 +332,138 @@ def test_of_two_rope_types_that_contradict_each_other_none_is_picked(types: tupl
     rule = "rope_scaling.rope_type and rope_scaling.type must name the same rope type"
     assert found.text == f"{rule}, got {[*types]}"
     assert not any("rope type is" in decision.says for kind in reading.kinds for decision in kind.decisions)
+
+
+def within(whole: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the ways to all keys of a configuration."""
+    for key, value in whole.items():
+        yield (*path, key)
+        if isinstance(value, dict):
+            yield from within(value, (*path, key))
+
+
+def put(whole: dict[str, Any], path: tuple[str, ...], value: object) -> dict[str, Any]:
+    """Return a configuration with another value at the end of a way."""
+    return {**whole, path[0]: put(whole[path[0]], path[1:], value) if path[1:] else value}
+
+
+#: What lists of layers may be, in model types each of which reads one of them.
+BY_LISTS: dict[str, dict[str, Any]] = {
+    "attn_layer_indices": {"model_type": "bamba", "attn_layer_indices": [1, 3]},
+    "attn_type_list": {"model_type": "minimax_text_01", "attn_type_list": [0, 0, 0, 1]},
+    "block_types": {"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]},
+    "cross_attention_layers": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]},
+    "full_attn_idxs": {"model_type": "lfm2", "full_attn_idxs": [0, 2]},
+    "layer_types": {"model_type": "gemma3_text", "layer_types": BOTH, "rope_local_base_freq": 5e3, "rope_theta": 1e6},
+    "layers_block_type": {"model_type": "zamba2", "use_mem_rope": True, "layers_block_type": ["linear_attention", "hybrid"] * 2},
+}
+REFUSABLE = {entry["id"]: published(entry) for entry in RELEASED} | {name: {**FOUR, **keys} for name, keys in BY_LISTS.items()}
+
+
+@pytest.mark.parametrize("name", REFUSABLE)
+def test_of_a_key_that_is_refused_nothing_else_is_said_than_that_it_is(name: str) -> None:
+    whole = REFUSABLE[name]
+    usual = {(finding.name, finding.key) for finding in config.read(whole).every_finding}
+    for path in within(whole):
+        key, value = ".".join(path), functools.reduce(lambda inner, step: inner[step], path, whole)
+        for wrong in ("wrong", -1, 1.5, {"wrong": 1}, *([value[:-1], ["wrong"] * len(value)] if isinstance(value, list) else ())):
+            found = [each for each in config.read(put(whole, path, wrong)).every_finding if (each.name, each.key) not in usual]
+            if path[-1] != "model_type" and any(each.level == "error" and each.key == key for each in found):
+                assert {(each.level, each.key) for each in found} == {("error", key)}, (key, wrong)
+
+
+@pytest.mark.parametrize("value", [1, 0, 1.0, "true", []])
+@pytest.mark.parametrize("key", spellings.SWITCHES)
+def test_a_switch_that_is_neither_true_nor_false_is_refused_as_transformers_refuses_it(key: str, value: object) -> None:
+    found = config.read({**FOUR, "model_type": "zamba2", "use_mem_rope": True, key: value}).every_finding
+
+    assert [(each.name, each.key) for each in found if each.level == "error"] == [("bad-value", key)]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "key", "meant"),
+    [
+        ("jetmoe", "rotary_percent", ""),
+        ("nemotron", "rotary_percent", ""),
+        ("gpt_neox", "rotary_percent", "rotary_pct"),
+        ("llama", "rotary_emb_bases", ""),
+        ("gpt_neox", "rotary_emb_bases", "rotary_emb_base"),
+        ("llama", "attn_layer_indice", ""),
+        ("bamba", "attn_layer_indice", "attn_layer_indices"),
+        ("llama", "rope_local_base_frq", ""),
+        ("gemma3_text", "rope_local_base_frq", "rope_local_base_freq"),
+        ("llama", "partial_rotary_fctor", ""),
+        ("glm", "partial_rotary_fctor", "partial_rotary_factor"),
+        ("llama", "index_topkk", ""),
+    ],
+)
+def test_a_key_is_suggested_only_where_code_of_the_model_type_reads_it(model_type: str, key: str, meant: str) -> None:
+    told = [finding.text for finding in config.read({**FOUR, "model_type": model_type, key: 0.5}).every_finding]
+
+    assert any(f"did you mean {meant}?" in each for each in told) if meant else not any("did you mean" in each for each in told)
+
+
+def test_bases_are_equal_only_where_both_are_read() -> None:
+    bases = {"rope_theta": 1e4, "rope_local_base_freq": 1e4}
+
+    assert of(config.read({**FOUR, "model_type": "gemma2", **bases})) == ["unread-base"]
+    assert "equal-bases" in of(config.read({**FOUR, "model_type": "gemma3_text", **bases}))
+
+
+MIXFORMER = {"n_embd": 2048, "n_head": 32, "n_layer": 4, "n_positions": 2048, "rotary_dim": 32}
+#: Model types with code of their own: their keys, the base, the width of a head, how many channels turn, and where it is read so.
+CUSTOM: list[tuple[dict[str, Any], float, int, int, str]] = [
+    ({"model_type": "exaone", **NEW, "rope_theta": 5e5}, 5e5, 128, 128, "vllm-project/vllm: vllm/model_executor/models/exaone.py"),
+    ({"model_type": "internlm", **NEW, "rotary": {"base": 5e5, "type": "origin"}}, 5e5, 128, 128, "InternLM: modeling_internlm.py"),
+    ({"model_type": "mixformer-sequential", **MIXFORMER}, 1e4, 64, 32, "vllm-project/vllm: vllm/model_executor/models/phi_1_5.py"),
+    ({"model_type": "phi-msft", **MIXFORMER}, 1e4, 64, 32, "vllm-project/vllm: vllm/model_executor/models/phi_1_5.py"),
+    (
+        {"model_type": "openelm", "head_dim": 64, "num_transformer_layers": 4, "rope_freq_constant": 5e4},
+        *(5e4, 64, 64, "ml-explore/mlx-lm: mlx_lm/models/openelm.py"),
+    ),
+    ({"model_type": "phi3small", **NEW}, 1e6, 128, 128, "ml-explore/mlx-lm: mlx_lm/models/phi3small.py"),
+    ({"model_type": "phi3small", **NEW, "rope_embedding_base": 5e6}, 5e6, 128, 128, "vllm-project/vllm: phi3_small.py"),
+    ({"model_type": "stablelm_epoch", **NEW, "rope_theta": 1e4}, 1e4, 128, 32, "vllm-project/vllm: vllm/model_executor/models/stablelm.py"),
+]
+
+
+@pytest.mark.parametrize(("keys", "base", "head_dim", "turning", "source"), CUSTOM, ids=lambda value: str(value)[:60])
+def test_a_model_type_with_code_of_its_own_is_read_as_that_code_reads_it(
+    keys: dict[str, Any], base: float, head_dim: int, turning: int, source: str
+) -> None:
+    reading = config.read(keys)
+    (kind,) = reading.kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.parameters["base"], kind.rotation.head_dim, len(kind.rotation.channels)) == (base, head_dim, turning), source
+    assert (kind.rotation.layout, len(kind.layers or ()), of(reading)) == ("half", 4, [])
+
+
+@pytest.mark.parametrize("model_type", ["internlm", "openelm", "phi3small"])
+def test_a_base_that_code_of_its_own_does_not_read_is_warned_of_where_it_is_another(model_type: str) -> None:
+    said = {"model_type": model_type, **NEW}
+
+    assert of(config.read({**said, "rope_theta": 5e5})) == ["unread-base"]
+    assert of(config.read({**said, "rope_theta": 1e6 if model_type == "phi3small" else 1e4})) == []
+
+
+def test_nothing_turns_in_zamba_and_its_heads_are_those_of_twice_the_hidden_state() -> None:
+    whole = {"model_type": "zamba", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3, "rope_theta": 1e4}
+    reading = config.read({**whole, "layers_block_type": ["linear_attention", "linear_attention", "hybrid"]})
+
+    assert [(kind.rotation, kind.rests, kind.head_dim) for kind in reading.kinds] == [(None, False, None), (None, True, 32)]
+    assert of(reading) == []
+
+
+@pytest.mark.parametrize(("beside", "told"), [({"rope_theta": 5e5}, []), ({"rope_theta": 1e4}, ["unread-base"]), ({}, ["unread-base"])])
+def test_a_base_that_an_earlier_transformers_took_for_lfm2_is_warned_of_where_it_differs(beside: dict[str, Any], told: list[str]) -> None:
+    assert of(config.read({**NEW, "model_type": "lfm2", "full_attn_idxs": [1], "theta": 5e5, **beside})) == told
+
+
+@pytest.mark.parametrize(("rule", "told"), [("default", []), ("linear", ["not-default"])])
+def test_a_scaling_that_code_of_a_model_type_raises_at_is_refused(rule: str, told: list[str]) -> None:
+    scaling = {"rope_type": rule, **({"factor": 2.0} if told else {})}
+    reading = config.read({**FOUR, "model_type": "recurrent_gemma", "block_types": ["attention"], "rope_scaling": scaling})
+
+    assert of(reading) == told
+    assert [kind.rotation is None for kind in reading.kinds] == [bool(told)]

@@ -80,3 +80,25 @@ def test_a_part_of_a_model_that_has_a_head_is_named_where_the_rest_has_none() ->
 def test_keys_that_transformers_writes_for_itself_are_not_taken_for_misspelt_ones() -> None:
     reading = read({"model_type": "gemma3_text", "num_hidden_layers": 6, "sliding_window_pattern": 6, "_sliding_window_pattern": 6})
     assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(25, []), (2, ["unread-key"])])
+def test_a_key_that_another_library_reads_in_the_place_of_one_is_warned_of_where_they_differ(seconds: int, told: list[str]) -> None:
+    encoder = {"patch_size": 14, "spatial_merge_size": 2, "tokens_per_second": seconds}
+    reading = read({"model_type": "qwen2_5_omni", **OMNI, "thinker_config": {**OMNI["thinker_config"], "vision_config": encoder}})
+
+    key = "thinker_config.vision_config.tokens_per_second"
+    assert [(each.name, each.key) for each in reading.every_finding] == [(name, key) for name in told]
+    assert all("vLLM reads this one" in each.text for each in reading.every_finding)
+
+
+@pytest.mark.parametrize(("model_type", "meant"), [("qwen2_vl", []), ("qwen2_5_vl", [True])])
+def test_a_key_of_the_encoder_is_suggested_only_where_it_is_read(model_type: str, meant: list[bool]) -> None:
+    found = read({"model_type": model_type, **QWEN2, "vision_config": {**MERGED, "tokens_per_secnd": 2}}).every_finding
+
+    assert ["did you mean tokens_per_second?" in each.text for each in found] == meant
+
+
+@pytest.mark.parametrize("key", ["max_image_size", "min_image_size"])
+def test_the_least_and_the_most_of_a_size_are_not_taken_for_misspelt_keys(key: str) -> None:
+    assert read({"model_type": "qwen2_vl", **QWEN2, "vision_config": {**MERGED, key: 512}}).every_finding == ()

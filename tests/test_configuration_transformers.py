@@ -1,6 +1,7 @@
 """Frequencies read off configurations are those of transformers' own model classes, where they are installed."""
 
 import importlib
+import json
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.defaults import HEAD_DIM_OF, SIZES_OF
+from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF
 from refimpl.configuration.differences import applying
-from refimpl.configuration.families import FAMILIES, WHOLE, family
+from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
+from refimpl.configuration.readers import SPELT
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -151,7 +153,8 @@ LATENT = {"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 24}
 SLIDING = {"layer_types": ["sliding_attention"] * 3 + ["full_attention"], "sliding_window": 8}
 #: Decoders of text, by what a tiny configuration of each needs besides.
 NEEDS: dict[str, dict[str, Any]] = {
-    "bailing_hybrid hy_v4": LATENT,
+    "bailing_hybrid": {**LATENT, "layer_group_size": 1},
+    "hy_v4": LATENT,
     "axk1 axk2 longcat_flash youtu": {**LATENT, "head_dim": 8},
     "cohere2_moe flint kolibri1": SLIDING,
     "blt blt_global_transformer blt_local_decoder blt_patcher csm_depth_decoder_model deepseek_ocr2_text dia_decoder dia_encoder esmc": {},
@@ -292,3 +295,126 @@ def test_which_types_take_head_dim_for_the_width_that_turns_is_as_in_transformer
     wide = len(models.frequencies(configuration=whole, layer=0, length=None)) == 12
 
     assert any("the width that turns" in says for says in told) is wide
+
+
+def sizes(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return the sizes by which a configuration is read, under the names that most configurations have for them."""
+    reading = config.read(whole)
+    return {"num_hidden_layers": sum(len(kind.layers or ()) for kind in reading.kinds), "max_position_embeddings": reading.longest}
+
+
+def test_keys_that_a_class_of_transformers_spells_in_its_own_way_are_read() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING, CONFIG_MAPPING_NAMES
+
+    read = ("num_hidden_layers", "max_position_embeddings")
+    compared = set()
+    for name in (each for each in CONFIG_MAPPING_NAMES if is_known(each) and family(each).turns):
+        mapped = {common: own for common, own in CONFIG_MAPPING[name].attribute_map.items() if common in read}
+        if mapped:
+            whole = json.loads(CONFIG_MAPPING[name]().to_json_string(use_diff=False))
+            assert {common: sizes(whole)[common] for common in mapped} == {common: whole[own] for common, own in mapped.items()}, name
+            compared.add(name)
+
+    assert {"bailing_hybrid", "codegen", "dbrx", "gptj", "moonshine", "qwen2_vl_vision"} <= compared
+
+
+@pytest.mark.parametrize("name", ["moonshine", "seamless_m4t"])
+def test_heads_that_another_key_counts_are_as_wide_as_in_transformers(name: str) -> None:
+    heads = next(own for own, common in SPELT[name].items() if common == "num_attention_heads")
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip(f"transformers.models.{name}.modeling_{name}")
+    said = {"hidden_size": 96, heads: 6, "max_position_embeddings": 64}
+    of_code = {"moonshine": "MoonshineRotaryEmbedding", "seamless_m4t": "SeamlessM4TConformerRotaryPositionalEmbedding"}[name]
+    module = getattr(code, of_code)(transformers.CONFIG_MAPPING[name](**said))
+    (kind,) = config.read({"model_type": name, **said, "position_embeddings_type": "rotary"}).kinds
+
+    assert kind.rotation is not None
+    assert (kind.rotation.head_dim, len(kind.rotation.channels)) == (16, 2 * len(module.inv_freq))
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), module.inv_freq, rtol=FLOAT32)
+
+
+def test_bamba_turns_half_of_a_head_whatever_a_fraction_says_as_in_transformers() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip("transformers.models.bamba.modeling_bamba")
+    sizes_of = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "mamba_n_heads": 4, "attn_layer_indices": [1]}
+    for beside, told in (({}, []), ({"partial_rotary_factor": 0.5}, []), ({"partial_rotary_factor": 1.0}, ["unread-part"])):
+        reading = config.read({"model_type": "bamba", **sizes_of, **beside})
+        rotation = reading.kinds[-1].rotation
+        assert rotation is not None
+        inverse = code.BambaRotaryEmbedding(transformers.BambaConfig(**sizes_of, **beside)).inv_freq
+        np.testing.assert_allclose(of(rotation, None, LIKE), inverse, rtol=FLOAT32)
+        assert [finding.name for finding in reading.every_finding] == told
+
+
+def test_recurrent_gemma_raises_at_a_scaling_and_lfm2_drops_theta_in_transformers() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    code = pytest.importorskip("transformers.models.recurrent_gemma.modeling_recurrent_gemma")
+    scaled = transformers.RecurrentGemmaConfig(rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4})
+    with pytest.raises(ValueError, match="does not support RoPE types"):
+        code.RecurrentGemmaRotaryEmbedding(scaled)
+    assert transformers.Lfm2Config(theta=5e5).rope_parameters["rope_theta"] == 1e6
+
+
+def by_layer(reading: config.Reading) -> list[str]:
+    """Return the kind of every layer, under transformers' name for it."""
+    names = {layer: kind.name.removesuffix(" without rotation") for kind in reading.kinds for layer in kind.layers or ()}
+    return [{"recurrent": "linear_attention"}.get(names[layer], names[layer]) for layer in sorted(names)]
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_where_no_key_says_them_the_kinds_of_layers_are_those_of_the_class_in_transformers(name: str) -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    for layers in (3, 12, 14):
+        of_class = transformers.CONFIG_MAPPING[spelt(name)](num_hidden_layers=layers)
+        reading = config.read({"model_type": spelt(name), "num_hidden_layers": layers, "hidden_size": 64, "num_attention_heads": 4})
+        labels = family(name).labels
+        assert by_layer(reading) == [labels.get(kind, kind) for kind in of_class.layer_types]
+        assert "no-layer-types" not in {finding.name for finding in reading.every_finding}
+
+
+SWITCHED = {"use_dsa": False}, {"use_sliding_window": False}
+
+
+@pytest.mark.parametrize("says", [{}, *SWITCHED, {"swa_qk_nope_head_dim": 128}, {"swa_head_dim": 224}])
+def test_dots3_note_turns_by_its_class_in_transformers_where_no_key_says_how(says: dict[str, Any]) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    whole = {"model_type": "dots3_note_text", "num_hidden_layers": 6, **says}
+    module = rotary(whole)
+    reading = config.read(whole)
+    layers = {kind.name: module.config.per_layer_config[kind.layers[0]] for kind in reading.kinds if kind.layers}
+    for kind in reading.kinds:
+        assert kind.rotation is not None
+        found = theirs(module, kind)
+        assert found is not None
+        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+        still, turning = layers[kind.name].qk_nope_head_dim, layers[kind.name].qk_rope_head_dim
+        assert (kind.rotation.head_dim, kind.rotation.channels) == (still + turning, range(still, still + turning))
+    assert by_layer(reading) == module.config.layer_types
+    assert reading.every_finding == ()
+
+
+def test_dots3_note_is_read_as_its_class_writes_it_layer_by_layer() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.23.0")
+    of_class = transformers.CONFIG_MAPPING["dots3_note_text"](num_hidden_layers=6)
+    reading = config.read(json.loads(of_class.to_json_string(use_diff=False)))
+
+    assert [(kind.name, kind.rotation and kind.rotation.head_dim) for kind in reading.kinds] == [
+        ("indexed_attention", 192),
+        ("sliding_attention", 256),
+    ]
+    assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize("name", ["deepseek_v4", "mimo_v2_flash", "minimax", "qwen3_next"])
+def test_bases_and_widths_of_kinds_that_no_key_says_are_those_of_the_class_in_transformers(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    whole = {"model_type": name, "num_hidden_layers": 4, "hidden_size": 4096, "num_attention_heads": 32}
+    module = rotary(whole)
+    turning = [kind for kind in config.read(whole).kinds if kind.rotation is not None]
+    for kind in turning:
+        assert kind.rotation is not None
+        found = theirs(module, kind)
+        assert found is not None
+        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    assert turning

@@ -326,6 +326,17 @@ def test_frequencies_are_judged_also_where_a_given_attention_factor_is_not(tmp_p
     assert judged_golden == {"longrope.frequencies"}
 
 
+@pytest.mark.parametrize("keys", [{"attention_factor": 1.25}, {"short_mscale": 1.25, "long_mscale": 1.5}], ids=["one", "two"])
+def test_where_an_attention_factor_is_given_beside_two_lists_the_report_says_what_is_judged_and_not_what_to_declare(
+    tmp_path: Path, keys: dict[str, float]
+) -> None:
+    report = judged(tmp_path, ROTATE, {**PHI, "rope_scaling": {**PHI["rope_scaling"], **keys}})
+    (told,) = {why for evidence in report.evidence for why in evidence.missing}
+    assert report.status is Status.NOT_JUDGED
+    assert told.endswith(f"({' and '.join(map(str, keys.values()))}); of such layers config.frequencies alone is judged")
+    assert "declare" not in told
+
+
 def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> None:
     report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "rope_scaling": {"type": "yarn_log", "factor": 2.0}})
     assert report.status is Status.NOT_JUDGED

@@ -211,7 +211,7 @@ def test_layers_that_are_not_scaled_have_the_name_of_that(tmp_path: Path) -> Non
 
 def test_lists_that_came_over_the_channel_are_those_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(READER + ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3"))
-    partial = {**MULTIMODAL, "model_type": "qwen3_5_text", "head_dim": 48}
+    partial = {**MULTIMODAL, "model_type": "qwen3_5_text", "head_dim": 48, "full_attention_interval": 1}
     (tmp_path / "config.json").write_text(json.dumps(partial))
     path = tmp_path / "config.json"
     with Session(f"config:{path}:{tmp_path / 'mine.py'}") as session:

@@ -18,6 +18,7 @@ from conformance.adapt.results import exact
 from conformance.adapt.signatures import VARIADIC, parameters, place
 from conformance.adapt.wording import attribute
 from conformance.calls.form import nonsense
+from conformance.calls.outcomes import UNJUDGED
 from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
@@ -383,7 +384,7 @@ class _Configured:
     def __call__(self, *arrays: Any, **given: Any) -> Any:
         """Give the configuration in place of parameters, and by keyword what weights hold; factors that are drawn stand in it."""
         if self._unjudged:
-            raise Unsupported(self._unjudged)
+            raise _unjudged(self._unjudged)
         configuration, names = self.configuration, learned(self.operation)
         first = len(arrays) - len(names)
         weights, arrays = dict(zip(names, arrays[first:], strict=True)), arrays[:first]
@@ -393,7 +394,7 @@ class _Configured:
             arrays = arrays[:-2]
         self.layers_asked[:] = [self.layer(*arrays)]
         if self.probe is not None and (reason := self.probe.refuted(self)):
-            raise Unsupported(reason)
+            raise _unjudged(reason)
         return self.answer(configuration, self.layers_asked[0], given.get("length"), *arrays, **weights)
 
     def answer(self, configuration: Mapping[str, Any], layer: int, length: int | None, *arrays: Any, **weights: Any) -> Any:
@@ -425,11 +426,18 @@ class _Configured:
             return f"the function must take {' and '.join(untaken)} by keyword in this layer, where these are learned"
         given = self.rotation.attention.given
         counts = given != (1.0, 1.0) and not self.operation.name.endswith(".frequencies")
-        return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if counts else ""
+        numbers = " and ".join(f"{number:g}" for number in dict.fromkeys(given))
+        which = f"no operation takes the attention factor that the configuration gives beside LongRoPE's lists ({numbers})"
+        return f"{which}; of such layers config.frequencies alone is judged" if counts else ""
 
     def _takes(self, name: str) -> bool:
         found = parameters(self.function)
         return found is None or any(each.name == name or each.kind is inspect.Parameter.VAR_KEYWORD for each in found)
+
+
+def _unjudged(why: str) -> Unsupported:
+    """Return what says that posenc can't judge a call, and not that the code doesn't take it."""
+    return Unsupported(UNJUDGED + why)
 
 
 def _fill(configuration: Any, values: Mapping[str, list[float]]) -> None:

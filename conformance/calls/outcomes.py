@@ -97,6 +97,10 @@ class Exhausted:
         return used + (f"; {self.message}" if self.message else "")
 
 
+#: How the reason begins where a call isn't made because posenc has nothing to judge it by; the rest says what helps.
+UNJUDGED = "posenc can't judge this call: "
+
+
 @dataclass(frozen=True)
 class Unsupported:
     """Not taken: out of the declared range, or (``raised``) refused by the code itself inside of it."""

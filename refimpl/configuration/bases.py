@@ -5,7 +5,7 @@ from typing import Any
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Notes
-from refimpl.configuration.layers import SLIDING, Layer
+from refimpl.configuration.layers import Layer
 from refimpl.configuration.sections import MOST, Section, agreed, is_number
 
 #: What most code takes where no key gives a base.
@@ -49,13 +49,13 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
     outside += mapped.given(("base",)) if (mapped := section.below(spellings.BASE_MAPPING)) else []
     if nested:
         return inside + own or outside
-    if own:
-        return own
+    if own or layer.kind in family.kind_bases:
+        return own or inside
     return [] if layer.kind in family.plain and family.plain_base is not None else inside + outside
 
 
 def _assumed(layer: Layer, family: Family, notes: Notes) -> float:
-    plain = family.plain_base if layer.kind in family.plain else family.sliding_base if layer.kind == SLIDING else None
+    plain = family.plain_base if layer.kind in family.plain else family.kind_bases.get(layer.kind)
     value = plain or family.base
     says = "as in this model type" if value else "which most code takes; models differ"
     notes.assume("rope_theta", value or USUAL, f"the base is {value or USUAL:,.10g}, {says}")

@@ -1,7 +1,10 @@
 """What the classes of transformers 5.23.0 take where a configuration says nothing: tables by model type."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+#: The kinds of so many layers, by what else the configuration says.
+Kinds = Callable[[int, Mapping[str, Any]], Sequence[str]]
 
 #: The channels of a head, where the key is missing.
 HEAD_DIMS = {
@@ -12,6 +15,7 @@ HEAD_DIMS = {
         *("ministral3", "molmo2", "muse_glimmer", "paddleocr_vl", "qwen3", "qwen3_vl", "seed_oss", "solar_open", "zaya"),
     ),
     192: ("mimo_v2_flash",),
+    512: ("deepseek_v4",),
     256: (
         *("diffusion_gemma", "embedding_gemma2", "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "qwen3_5"),
         *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "vaultgemma"),
@@ -27,7 +31,9 @@ FULL_HEAD_DIMS = {512: ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4
 LATENTS = {
     (64, 32): ("axk2", "minicpm3"),
     (64, 64): ("mistral4", "mistral_large4"),
-    (128, 64): ("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "longcat_flash", "youtu"),
+    (128, 64): (
+        *("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note", "kimi_k2", "longcat_flash", "youtu"),
+    ),
     (192, 64): ("glm4_moe_lite", "glm_moe_dsa", "hy_v4"),
 }
 
@@ -58,6 +64,64 @@ ROPES: Mapping[str, Mapping[str, Any]] = {
         **YARN, "rope_theta": 1e4, "factor": 2048.0, "original_max_position_embeddings": 512, "attention_factor": 1.0,
     },
 }  # fmt: skip
+
+
+FULL, SLIDES, LINEAR, INDEXED = "full_attention", "sliding_attention", "linear_attention", "indexed_attention"
+
+
+def cycled(*kinds: str) -> Kinds:
+    """Return kinds that repeat over the layers."""
+    return lambda layers, _: [kinds[layer % len(kinds)] for layer in range(layers)]
+
+
+def of_gemma4(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of Gemma 4: every sixth layer sees all, and so does the last."""
+    return [FULL if layer % 6 == 5 or layer == layers - 1 else SLIDES for layer in range(layers)]
+
+
+def of_mimo(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of MiMo-V2: the first layer sees all, and so does every sixth."""
+    return [FULL if layer == 0 or layer % 6 == 5 else SLIDES for layer in range(layers)]
+
+
+def of_flint(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of Flint: the first two layers see all, and so do one of four and the last."""
+    return [FULL if layer < 2 or layer % 4 == 1 or layer == layers - 1 else SLIDES for layer in range(layers)]
+
+
+def of_dots3(layers: int, says: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of dots3-note: the first two layers and one of four have an indexer, unless it is switched off."""
+    sees = FULL if says.get("use_dsa") is False else INDEXED
+    every = says.get("use_sliding_window") is False
+    return [sees if every or layer < 2 or layer % 4 == 1 else SLIDES for layer in range(layers)]
+
+
+def of_lfm3(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of LFM3: every second layer has attention, in turns over all and in a window."""
+    return [FULL if layer % 4 == 2 else SLIDES if layer % 4 == 0 and layer else "conv" for layer in range(layers)]
+
+
+def of_lfm3_images(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of LFM3's encoder of images: from the third layer on every second one has attention."""
+    return [FULL if layer >= 2 and layer % 2 == 0 else "conv" for layer in range(layers)]
+
+
+#: The kinds of layers, where no key says them.
+KINDS: Mapping[str, Kinds] = {
+    **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified"), of_gemma4),
+    **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), cycled(LINEAR, LINEAR, LINEAR, FULL)),
+    "bailing_hybrid": cycled(*[LINEAR] * 5, FULL),
+    "deepseek_v4": cycled("compress"),
+    "dots3_note": of_dots3,
+    "flint": of_flint,
+    "lfm2": cycled(FULL),
+    "lfm3": of_lfm3,
+    "lfm3_vl_vision": of_lfm3_images,
+    "mimo_v2_flash": of_mimo,
+    "minimax": cycled(FULL, LINEAR),
+    "qwen4_exp": cycled(LINEAR, LINEAR, LINEAR, INDEXED),
+    "recurrent_gemma": cycled("recurrent", "recurrent", SLIDES),
+}
 
 
 def by_type(table: Mapping[Any, tuple[str, ...]]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, LATENT_OF, NULLABLE, ROPES, SIZES_OF
-from refimpl.configuration.readers import ALPHA
+from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, KINDS, LATENT_OF, NULLABLE, ROPES, SIZES_OF, Kinds
+from refimpl.configuration.readers import ALPHA, SPELT
 
 FULL = ("full_attention",)
 SLIDING = ("sliding_attention",)
@@ -59,14 +59,18 @@ class Family:
     layout: str = "half"
     direction: str = "positive"
     base: float | None = None
+    base_before: str = ""
+    """The key that transformers 4.57 took for the base before all others, and 5.23 doesn't read."""
+    base_mapping: bool = False
+    """Whether the base stands in a mapping of its own."""
     base_fixed: bool = False
     """Whether the type's code has its base in it, and reads no key."""
     base_in_attention: bool = False
     """Whether the base stands in a mapping of attention's own."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
-    sliding_base: float | None = None
-    """The base of layers that slide, where no key gives one."""
+    kind_bases: Mapping[str, float] = field(default_factory=dict)
+    """The bases of kinds for which a key of their own gives one, or the mapping, and no key beside it."""
     plain: tuple[str, ...] = ()
     """The kinds that a flat scaling leaves alone."""
     unturned: tuple[str, ...] = ()
@@ -82,6 +86,10 @@ class Family:
     """The channels of a head in layers of full attention, where these have others."""
     latent: tuple[int, int] | None = None
     """The channels of a head of latent attention that don't turn, and those that do."""
+    sliding_latent: tuple[int, int] | None = None
+    """The same of layers that slide, where these have others: the channels that don't turn, and all."""
+    kinds: Kinds | None = None
+    """The kinds of layers, where no key says them."""
     rope: Mapping[str, Any] = field(default_factory=dict)
     """The mapping of the rope type, where none is given."""
     nested: bool = False
@@ -127,6 +135,8 @@ class Family:
     """Whether any layer has attention."""
     mapped: bool = True
     """Whether the type's code reads a scaling."""
+    scales: bool = True
+    """Whether the type's code takes a scaling at all, and doesn't raise an error at one."""
     projected_after: bool = False
     """Whether hidden states turn, before queries and keys are made of them."""
     grid: Grid | None = None
@@ -152,6 +162,8 @@ class Family:
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     image_keys: Mapping[str, int] = field(default_factory=dict)
     """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
+    image_twins: Mapping[str, str] = field(default_factory=dict)
+    """What other code reads in the place of one of these."""
     dense_turn: bool = False
     """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
     indexer: Indexer | None = None
@@ -160,6 +172,8 @@ class Family:
     """Whether weights hold exponents of the frequencies, and by how much queries grow with the logarithm of their position."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """Other spellings of common keys."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -170,7 +184,7 @@ LATENT = Family("interleaved_to_half")
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=6, nested=True)
 EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
-MODERNBERT = Family(base=160_000.0, sliding_base=1e4, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
+MODERNBERT = Family(base=160_000.0, kind_bases={"sliding_attention": 1e4}, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
 NESTED = Family(nested=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
@@ -178,6 +192,7 @@ LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 NO_ATTENTION = Family(turns=False, attends=False)
 CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=NEOX, mapped=False, projected_after=True)
+MIXFORMER = Family(base_fixed=True, mapped=False, rotary_dim=32)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
 MUSE = Family(base=5e5, resting=4)
@@ -185,14 +200,15 @@ HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="c
 BLOCKS_OF_MINIMAX = "of a block of keys the largest of the products"
 BLOCKS_OF_QWEN = "the means of blocks of keys turn as the first key of each, and products are clipped at 0 and added up"
 OF_OMNI = {"position_id_per_seconds": 25}
+TWINS = {"tokens_per_second": "position_id_per_seconds"}
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
-        *("dots1", "esmc", "eurobert", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
+        *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
         *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
-        *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "mimo_v2_flash", "minicpm3"),
+        *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
@@ -260,7 +276,7 @@ FAMILIES = {
     "apertus": Family(base=12e6),
     "bailing_hybrid": Family("interleaved_to_half", base=6e6),
     "baichuan": Family(base_fixed=True, mapped=False, biased={4096: "", 5120: "ALiBi"}),
-    "bamba": Family(fraction=0.5, picks="attn_layer_indices"),
+    "bamba": Family(fraction=0.5, picks="attn_layer_indices", unread=("partial_rotary_factor",)),
     "bitnet": Family(base=5e5),
     "blt": Family("interleaved", base=5e5),
     "blt_global_transformer": Family("interleaved", base=5e5),
@@ -280,9 +296,13 @@ FAMILIES = {
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
-    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa")),
+    "dots3_note": Family(
+        "interleaved_to_half", base=8e7, kind_bases={"sliding_attention": 5e4}, trailing=True, sliding_latent=(192, 256),
+        indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa"),
+    ),
     "deepseek_v4": Family(
-        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
+        "interleaved", base=1e4, kind_bases={"compress": 160_000.0}, fraction=0.125, plain=("main",), trailing=True, values_turn=True,
+        attention_factor=1.0, labels=DEEPSEEK_V4,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
     "diffusion_gemma": NESTED,
@@ -328,13 +348,14 @@ FAMILIES = {
     "inkling": WITHOUT,
     "inkling2": WITHOUT,
     "inkling2_vision": Family("interleaved", grid=Grid("block", first="width")),
+    "internlm": Family(base_mapping=True, mapped=False, unread=NEOX),
     "jamba": WITHOUT,
     "jina_embeddings_v3": Family(base=20_000.0),
     "kimi_k2": LATENT,
     "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
     "kimi_linear": WITHOUT,
     "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
-    "lfm2": Family(base=1e6, picks="full_attn_idxs"),
+    "lfm2": Family(base=1e6, picks="full_attn_idxs", base_before="theta"),
     "lfm2_moe": Family(base=1e6),
     "lfm3": NESTED,
     "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
@@ -343,6 +364,7 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "mellum": NESTED,
     "minimax": Family(base=1e6),
+    "mimo_v2_flash": Family(base=5e6, kind_bases={"sliding_attention": 1e4}, fraction=0.334),
     "minimax_m1": Family(picks="attn_type_list"),
     "minimax_m2": Family(base=5e6),
     "minimax_m3_vl": Family(base=5e6, indexer=Indexer("half", kinds=("minimax_m3_sparse",), blocks=BLOCKS_OF_MINIMAX)),
@@ -352,6 +374,7 @@ FAMILIES = {
     "mistral_large4": Family(
         "interleaved_to_half", without_every=4, learned=True, indexer=Indexer("interleaved", shared=True),
     ),
+    "mixformer-sequential": MIXFORMER,
     "mixtral": Family(base=1e6),
     "mllama": Family(
         base=5e5, unturned=("cross_attention",), picks="cross_attention_layers", picked=(3, 8, 13, 18, 23, 28, 33, 38), picks_alone=True,
@@ -367,14 +390,17 @@ FAMILIES = {
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
     "olmo3": Family(base=5e5, plain=SLIDING, pattern=4, nested=True),
+    "openelm": Family(mapped=False, unread=NEOX),
     "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
     "persimmon": Family(fraction=0.5),
     "phi": Family(fraction=0.5),
+    "phi-msft": MIXFORMER,
     "phi3": Family(longrope_by_yarn=True),
+    "phi3small": Family(base=1e6, unread=NEOX),
     "phimoe": Family(base=1e6),
     "pixtral": Family(grid=Grid("joined", "in_turns")),
     "qwen": Family(mapped=False, unread=("rope_theta",), doubles=True),
-    "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}),
+    "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}, image_twins=TWINS),
     "qwen2_5_vl": Family(base=1e6, axes_order="contiguous", image_keys={"tokens_per_second": 4}),
     "qwen2_vl": MULTIMODAL,
     "qwen3_5": Family(fraction=0.25, axes_order="interleaved"),
@@ -384,17 +410,21 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
-    "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
+    "recurrent_gemma": Family(fraction=0.5, scales=False, picks="block_types"),
     "roformer": Family("interleaved", base_fixed=True, mapped=False, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
+    "seamless_m4t": CONFORMER,
+    "seamless_m4t_v2": WITHOUT,
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
+    "stablelm_epoch": Family(fraction=0.25, mapped=False, unread=("partial_rotary_factor",)),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
     "youtu": LATENT,
     "wav2vec2-bert": CONFORMER,
     "wav2vec2-conformer": CONFORMER,
+    "zamba": Family(turns=False, twice=True),
     "zamba2": Family(
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
     ),
@@ -407,10 +437,10 @@ def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
     name = plain_name(model_type)
     found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
-    tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF}
+    tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
+    return replace(found, **of_class, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
 
 
 def is_known(model_type: str) -> bool:

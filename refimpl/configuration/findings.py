@@ -1,6 +1,6 @@
 """What a reading of a configuration consists of: kinds of layers, decisions with the keys that they come from, and findings with names."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -51,6 +51,8 @@ class Finding:
     rule: str
     got: str
     link: str = ""
+    follows: tuple[str, ...] = field(default=(), compare=False)
+    """Other keys that it follows from: where one of these is refused, nothing is said of it."""
 
     @property
     def text(self) -> str:
@@ -86,6 +88,15 @@ def called(name: str, names: Collection[str]) -> str:
     return f"{name} with rotation" if f"{name} without rotation" in names else name
 
 
+def first_ones(findings: Iterable[Finding], refused: Collection[str]) -> tuple[Finding, ...]:
+    """Return findings without those that follow from a refused key, or from one within it: one message of it is enough."""
+
+    def follows(finding: Finding) -> bool:
+        return any(f"{key}.".startswith(f"{each}.") for each in finding.follows for key in refused)
+
+    return tuple(each for each in findings if (each.level == "error" or each.key not in refused) and not follows(each))
+
+
 @dataclass
 class Notes:
     """What is noted while a configuration is read."""
@@ -106,9 +117,9 @@ class Notes:
         """Note a value that no key gives."""
         self.decisions.append(Decision(key, value, says, assumed=True))
 
-    def find(self, level: Level, name: str, key: str, value: object, rule: str, link: str = "") -> None:
-        """Note what is wrong with a key."""
-        self.findings.append(Finding(level, name, key, rule, shown(value), link))
+    def find(self, level: Level, name: str, key: str, value: object, rule: str, link: str = "", *, follows: Iterable[str] = ()) -> None:
+        """Note what is wrong with a key, as it follows from other keys."""
+        self.findings.append(Finding(level, name, key, rule, shown(value), link, tuple(follows)))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ MARKS = frozenset(
         *TOKENS,
         *("vision_token_id", "audio_token_id", "audio_token_index"),
         *(f"{kind}_{end}_token_id" for kind in BOUNDED for end in ("start", "end")),
-        *("user_token_id", "pad_token_id", "eos_token_id", "bos_token_id"),
+        *("user_token_id", "pad_token_id", "eos_token_id", "bos_token_id", "eod_token_id", "im_start_token_id", "im_end_token_id"),
     }
 )
 
@@ -60,7 +60,8 @@ def verify(configuration: Mapping[str, Any], own: Family, notes: Notes) -> None:
     elif given is not None or not str(top.get("model_type")).endswith("_text"):
         within = {MERGE: 2, **{key: value for key, value in own.image_keys.items() if key not in BESIDE}}
         _read(encoder, [MERGE, FRAMES, *within], within, notes)
-        _verify_encoder(encoder, {*within, FRAMES}, notes)
+        _verify_twins(encoder, beside, own, notes)
+        _verify_encoder(encoder, {*within, *own.image_twins, FRAMES}, notes)
     _verify_elsewhere(top, beside, encoder, own, notes)
 
 
@@ -78,6 +79,15 @@ def _read(section: Section, keys: list[str], usual: Mapping[str, int], notes: No
             notes.decide(section.name(key), value, SAYS[key].format(value))
 
 
+def _verify_twins(encoder: Section, beside: Section, own: Family, notes: Notes) -> None:
+    """Warn of a key that vLLM reads in the place of the one that transformers reads, where the two differ."""
+    for twin, key in own.image_twins.items():
+        counts = own.image_keys[key] if beside.get(key) is None else beside.get(key)
+        if encoder.get(twin) not in (None, counts):
+            rule = f"be what {beside.name(key)} is ({counts}): vLLM reads this one in its place, transformers doesn't"
+            notes.find("warning", "unread-key", encoder.name(twin), encoder.get(twin), rule, follows=[beside.name(key)])
+
+
 def _verify_encoder(encoder: Section, read: Collection[str], notes: Notes) -> None:
     """Warn of keys of the encoder that the code of the model type doesn't read."""
     for key, value in encoder.values.items():
@@ -86,8 +96,14 @@ def _verify_encoder(encoder: Section, read: Collection[str], notes: Notes) -> No
         elif key in spellings.SECTION_KEYS and value is not None:
             rule = "stand in the language model's rope_parameters: the encoder's own positions have other axes"
             notes.find("warning", "sections-outside", encoder.name(key), value, rule)
-        elif key not in ENCODER and (close := PROCESSOR.get(key) or near_miss(key.lower(), ENCODER, cutoff=0.8)):
+        elif key not in ENCODER and (close := _meant(key, read)):
             notes.find("warning", "misspelt-key", encoder.name(key), value, f"be a key that is read (did you mean {close}?)")
+
+
+def _meant(key: str, read: Collection[str]) -> str:
+    """Return the key of the encoder that another may mean, if code reads it; not one for the least or the most of it."""
+    close = PROCESSOR.get(key) or near_miss(key.lower(), (ENCODER - SAYS.keys()).union(read), cutoff=0.8)
+    return "" if key in (f"min_{close}", f"max_{close}") else close
 
 
 def _verify_elsewhere(section: Section, beside: Section, encoder: Section, own: Family, notes: Notes) -> None:

@@ -11,7 +11,7 @@ from refimpl.configuration.sections import Section, agreed
 
 FULL, SLIDING, SPARSE, WINDOWED = "full_attention", "sliding_attention", "minimax_m3_sparse", "window_attention"
 LETTERS = {"L": SLIDING, "G": FULL}
-PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
+PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval", "layer_group_size")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Layer:
     turns: bool = True
     base: tuple[str, Any] | None = None
     fraction: tuple[str, Any] | None = None
-    head_dim: tuple[str, Any] | None = None
+    widths: tuple[tuple[str, Any], ...] = ()
+    """What a mapping by layers says of the widths of heads."""
 
 
 def count(section: Section, notes: Notes) -> int | None:
@@ -59,7 +60,7 @@ def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> l
             notes.decide(name, pattern, "the letters repeat over the layers: L slides, G has full attention")
             return [LETTERS[pattern[index % len(pattern)]] for index in range(layers)]
         if type(pattern) is int and pattern > 0:
-            other = "linear_attention" if key == "full_attention_interval" else SLIDING
+            other = "linear_attention" if key in ("full_attention_interval", "layer_group_size") else SLIDING
             where = "first" if family.full_first else "last"
             notes.decide(name, pattern, f"the {where} of every {pattern} layers has full attention, the others {other}")
             return _every(pattern, layers, family, other)
@@ -97,7 +98,18 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
         return [SLIDING if slides else FULL for slides in hybrid]
     if layers is not None and family.grid is not None and family.grid.windows is not None:
         return by_windows(section, layers, *family.grid.windows, notes)
-    return None if layers is None else picked(section, layers, family, notes) or by_pattern(section, layers, family, notes)
+    found = None if layers is None else picked(section, layers, family, notes) or by_pattern(section, layers, family, notes)
+    return by_class(section, layers, family, notes) if found is None and layers is not None else found
+
+
+def by_class(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[str] | None:
+    """Return the kinds that the class of a model type has where no key says any; of a key that is wrong none."""
+    if family.kinds is None or section.given(key for key in spellings.OF_LAYERS if key not in spellings.LAYERS):
+        return None
+    types = family.kinds(layers, section.values)
+    counts = ", ".join(f"{types.count(kind)} {kind}" for kind in dict.fromkeys(types))
+    notes.assume(spellings.LAYER_TYPES[0], counts, f"the kinds of the layers are those of the class in transformers ({counts})")
+    return types
 
 
 def picked(section: Section, layers: int, family: Family, notes: Notes) -> list[str] | None:
@@ -161,7 +173,7 @@ def _verify_pattern(section: Section, key: str, types: Sequence[Any], family: Fa
     given = section.given(PATTERNS)
     found = by_pattern(section, len(types), family, Notes()) if given else None
     if found is not None and [name == FULL for name in found] != [name == FULL for name in types]:
-        notes.find("warning", "two-patterns", *given[0], f"say the same layers as {key}, which counts")
+        notes.find("warning", "two-patterns", *given[0], f"say the same layers as {key}, which counts", follows=[key])
 
 
 def _are_words(key: str, types: Sequence[Any], notes: Notes) -> bool:
@@ -199,7 +211,8 @@ def _verify_interval(section: Section, listed: Sequence[Any], notes: Notes) -> N
     """Warn of an interval that a list beside it contradicts."""
     key, interval = section.name("no_rope_layer_interval"), section.get("no_rope_layer_interval")
     if type(interval) is int and interval > 0 and [(index + 1) % interval != 0 for index in range(len(listed))] != [*map(bool, listed)]:
-        notes.find("warning", "two-patterns", key, interval, f"say the same layers as {section.name('no_rope_layers')}, which counts")
+        counts = section.name("no_rope_layers")
+        notes.find("warning", "two-patterns", key, interval, f"say the same layers as {counts}, which counts", follows=[counts])
 
 
 def listed(section: Section, layers: int | None, family: Family, notes: Notes) -> dict[Layer, tuple[int, ...] | None]:
@@ -212,7 +225,7 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     if types is None and (family.unturned or family.picks):
         rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
         key = "layer_types" if family.derived else family.picks or "layer_types"
-        notes.find("warning", "no-layer-types", section.name(key), None, rule)
+        notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
     _verify_derived(section, types or (), family, notes)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
@@ -226,14 +239,14 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         base = next(((section.name(key), values[index]) for key, values in bases.items() if values), None)
         fraction = (section.name("partial_rotary_factors"), fractions[index]) if fractions else None
         turned = family.turns and kind not in family.unturned and (turns is None or turns[index]) and (base is None or base[1] != 0)
-        found.setdefault(Layer(kind, turned, base, fraction, widths.get(index)), []).append(index)
+        found.setdefault(Layer(kind, turned, base, fraction, widths.get(index, ())), []).append(index)
     return {layer: tuple(indices) for layer, indices in found.items()}
 
 
-def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[str, Any]]:
-    """Return the width that a mapping by layers gives the heads of some; what else it says of positions is warned of."""
+def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[tuple[str, Any], ...]]:
+    """Return the widths that a mapping by layers gives the heads of some; what else it says of positions is warned of."""
     inside = section.below(spellings.BY_LAYER) or Section({})
-    found: dict[int, tuple[str, Any]] = {}
+    found: dict[int, tuple[tuple[str, Any], ...]] = {}
     for key, value in inside.values.items():
         index = int(key) if str(key).isdecimal() else layers
         if index >= layers or not isinstance(value, Mapping):
@@ -241,9 +254,8 @@ def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[s
             continue
         own = Section(value, (*inside.path, str(key)))
         for name, given in own.given(spellings.UNREAD_BY_LAYER):
-            notes.find("warning", "unread-key", name, given, "be left out: of a mapping by layers posenc reads head_dim alone")
-        if width := own.given(("head_dim",)):
-            found[index] = (".".join(inside.path), width[0][1])
+            notes.find("warning", "unread-key", name, given, "be left out: of a mapping by layers posenc reads widths of heads alone")
+        found[index] = tuple((name, value[name]) for name in spellings.WIDTHS_BY_LAYER if isinstance(value.get(name), int | float | str))
     return found
 
 
@@ -257,7 +269,8 @@ def _resting(section: Section, layers: int, interval: int, bases: Sequence[Any] 
     one = (section.below("rope_parameters") or section).get("rope_theta")
     if others := [base for base in bases if base not in (0, one)]:
         rule = f"be 0, or the base of all layers ({one}): code of this model type turns every other layer by that one"
-        notes.find("warning", "unread-base", section.name("layer_rope_theta"), others[0], rule)
+        follows = map(section.name, (*spellings.ROPE, "rope_theta"))
+        notes.find("warning", "unread-base", section.name("layer_rope_theta"), others[0], rule, follows=follows)
     return [base != 0 for base in bases]
 
 

@@ -16,29 +16,36 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "rope_base": (),
     "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
     "rope_ratio": ("chatglm",),
-    "rope_embedding_base": (),
-    "rope_freq_constant": (),
+    "rope_embedding_base": ("phi3small",),
+    "rope_freq_constant": ("openelm",),
     "rotary_base": (),
     "rotary_emb_base": OF_NEOX,
-    "rotary_embedding_base": ("wav2vec2-bert", "wav2vec2-conformer"),
+    "rotary_embedding_base": ("seamless_m4t", "wav2vec2-bert", "wav2vec2-conformer"),
     "swa_rope_theta": ("dots3_note", "mimo_v2_flash"),
 }
 #: The same of the part of a head that turns.
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "rope_pct": ("stablelm",),
-    "rotary_dim": ("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "phi"),
+    "partial_rotary_factors": (),
+    "rope_pct": ("stablelm", "stablelm_epoch"),
+    "rotary_dim": (
+        *("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "mixformer-sequential", "phi", "phi-msft"),
+    ),
     "rotary_emb_fraction": ("nomic_bert",),
     "rotary_pct": OF_NEOX,
 }
 #: The same of the width of a head.
 WIDTHS: Mapping[str, tuple[str, ...]] = {
-    "attention_head_dim": ("hunyuan_vl", "zamba2"),
+    "attention_head_dim": ("hunyuan_vl", "zamba", "zamba2"),
     "d_kv": (),
     "global_head_dim": GEMMA4,
     "head_size": (),
     "kv_channels": ("chatglm", "jetmoe", "qwen"),
-    "swa_head_dim": ("mimo_v2_flash",),
+    "swa_head_dim": ("dots3_note", "mimo_v2_flash"),
+    "swa_qk_nope_head_dim": ("dots3_note",),
+    "swa_qk_rope_head_dim": ("dots3_note",),
 }
+#: The same of which layers are of which kind.
+LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",)}
 #: The same of the width of the hidden state; code reads it in models that don't turn, too.
 HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
@@ -51,6 +58,19 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 
+#: How some model types spell common keys (`attribute_map`, or what the code of their encoder reads in place of these).
+SPELT: Mapping[str, Mapping[str, str]] = {
+    "bailing_hybrid": {"model_max_length": "max_position_embeddings"},
+    "codegen": {"n_positions": "max_position_embeddings"},
+    "dbrx": {"max_seq_len": "max_position_embeddings"},
+    "gptj": {"n_positions": "max_position_embeddings"},
+    "longcat_flash": {"num_layers": "num_hidden_layers"},
+    "mixformer-sequential": {"n_positions": "max_position_embeddings"},
+    "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
+    "phi-msft": {"n_positions": "max_position_embeddings"},
+    "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
+}
+
 #: What warns of a key that says which part of a head turns, where code turns whole heads.
 UNREAD_PART = "unread-part"
 #: The warnings of each table, and values with which its keys say nothing; of layouts it is that of the model type.
@@ -59,5 +79,6 @@ TABLES: tuple[tuple[str, Mapping[str, tuple[str, ...]], tuple[Any, ...]], ...] =
     (UNREAD_PART, PARTS, (1,)),
     ("unread-width", WIDTHS, (None,)),
     ("unread-width", HIDDEN, (None,)),
+    ("unread-layers", LAYERS, (None,)),
     ("unread-layout", LAYOUTS, ()),
 )

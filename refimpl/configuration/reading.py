@@ -7,7 +7,7 @@ from typing import Any
 from refimpl.configuration import images, indexers, scalings, spellings, temperatures, whole
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known
-from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, shared
+from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, first_ones, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, divided, heads, width
@@ -27,11 +27,15 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         raise SpecificationError(message)
     notes = Notes()
     section = language(configuration, notes)
+    if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
+        return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
-    own = whole.settled(section, family(model_type), notes)
+    own = family(model_type)
+    section = section.respelt(own.spelt)
+    own = whole.settled(section, own, notes)
     if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
         own = replace(own, unturned=(), variant="dense")
-    verify_keys(section, whole.of_type(section, model_type, own), notes)
+    verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
         notes.decide(key, value, f"{key} is {value}: nothing turns")
@@ -39,16 +43,17 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     whole.verify_known(section, model_type, notes)
     whole.verify_picks(section, own, notes)
     whole.verify_attention_config(section, own, notes)
+    whole.verify_base_before(section, own, notes)
     images.verify(configuration, own, notes)
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)
     section, rope = whole.only_nested(section, rope, own, notes)
     rope = whole.verify_sections(rope, model_type, own, notes)
-    whole.verify_bases(section, notes)
     whole.verify_parts(configuration, section, own, notes)
     whole.tell_chunks(section, notes)
     section, rope = whole.read_by(section, rope, model_type, own, notes)
+    whole.verify_bases(section, notes)
     whole.tell_unjudged(section, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
@@ -61,9 +66,13 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
         whole.verify_read(section, rope, kinds, notes)
     longest = whole.longest_of(section, notes)
-    if wrong := tuple(each for each in notes.findings if each.level == "error"):  # of the whole, so of every layer that turns
+    every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
+    refused = {each.key for each in every if each.level == "error"}
+    found_in_all = first_ones(notes.findings, refused)
+    kinds = tuple(replace(each, findings=first_ones(each.findings, refused)) for each in kinds)
+    if wrong := tuple(each for each in found_in_all if each.level == "error"):  # of the whole, so of every layer that turns
         kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
-    return Reading(model_type, kinds, tuple(notes.findings), longest, divided(section))
+    return Reading(model_type, kinds, found_in_all, longest, divided(section))
 
 
 def assumed(decision: Decision) -> Decision:
@@ -155,6 +164,10 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
         scaling = None
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
+    if scaling is not None and not own.scales and name not in (None, "default"):
+        key, value = scaling.given(("rope_type", "type"))[0]
+        rule = "be default, or left out: transformers 5.23 raises an error at any other for this model type, 4.57 scales nothing"
+        notes.find("error", "not-default", key, value, rule)
     if name is None or found_base is None or found_width is None:
         return None
     return _scaled(name, found_base, found_width, section, scaling, own, notes)
@@ -311,7 +324,9 @@ def _verify_on_text(rope: Section, model_type: str, own: Family, notes: Notes) -
             notes.find("warning", "no-sections", key, value, f"stand beside mrope_section: {TEXT_ALONE}")
             return
     if own.axes_order:
-        notes.find("warning", "no-sections", rope.name("mrope_section"), None, f"be given, since this model type turns by it: {TEXT_ALONE}")
+        rule = f"be given, since this model type turns by it: {TEXT_ALONE}"
+        mappings = (".".join((*rope.path[:-1], key)) for key in spellings.ROPE)
+        notes.find("warning", "no-sections", rope.name("mrope_section"), None, rule, follows=mappings)
 
 
 def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Notes) -> tuple[tuple[int, ...], str]:

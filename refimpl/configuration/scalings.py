@@ -305,7 +305,7 @@ def verify_ratio(section: Section, rope: Section, notes: Notes) -> None:
     ratio = longest[0][1] / original
     if ratio not in (1, factor):
         rule = f"be the ratio of {longest[0][0]} to {ORIGINAL} ({ratio:g}), which some code takes instead"
-        notes.find("warning", "factor-not-ratio", rope.name("factor"), factor, rule, RATIO)
+        notes.find("warning", "factor-not-ratio", rope.name("factor"), factor, rule, RATIO, follows=(rope.name(ORIGINAL), longest[0][0]))
 
 
 def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

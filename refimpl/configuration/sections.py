@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refimpl.configuration import spellings
@@ -18,10 +18,18 @@ class Section:
 
     values: Mapping[str, Any]
     path: tuple[str, ...] = ()
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """How the configuration spells some keys."""
 
     def name(self, key: str) -> str:
-        """Return a key with the way to it."""
-        return ".".join((*self.path, key))
+        """Return a key with the way to it, as the configuration spells it."""
+        return ".".join((*self.path, self.spelt.get(key, key)))
+
+    def respelt(self, spellings: Mapping[str, str]) -> "Section":
+        """Return a section with common keys in place of those that a model type has for the same."""
+        given = {common: own for own, common in spellings.items() if self.values.get(own) is not None}
+        values = {key: value for key, value in self.values.items() if key not in given.values()}
+        return replace(self, values={**values, **{common: self.values[own] for common, own in given.items()}}, spelt=given)
 
     def get(self, key: str) -> Any:
         """Return the value of a key, null where there is none."""
@@ -103,19 +111,21 @@ def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
             notes.find("warning", "unread-key", key, value, f"be a key that posenc reads, in {'.'.join(section.path)}, which counts")
 
 
-def verify_keys(section: Section, asked: Collection[str], notes: Notes) -> None:
-    """Find switches that are text, and warn of keys that look as if they concerned positions, and that nobody reads.
+def verify_keys(section: Section, asked: Collection[str], unread: Collection[str], notes: Notes) -> None:
+    """Find switches that are neither true nor false, and warn of keys that look as if they concerned positions, and that nobody reads.
 
-    ``asked`` is what the code of the model type alone reads.
+    ``asked`` is what the code of the model type alone reads, ``unread`` what it doesn't read, so that nobody can mean it.
     """
     for key, value in section.given(spellings.SWITCHES):
-        if isinstance(value, str):
+        if not isinstance(value, bool):
             notes.find("error", "bad-value", key, value, "be true or false")
     for key, value in _unread(section):
         positional = _is_positional(key, value)
         if key in asked:
             continue
-        if close := near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}, cutoff=0.8 if positional else 0.92):
+        close = near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff=0.8 if positional else 0.92)
+        of_another_part = key.endswith(f"_{close}") and section.get(close) is not None
+        if close and not of_another_part:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")

@@ -32,7 +32,10 @@ ROPE = ("rope_parameters", "rope_scaling")
 ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
-SWITCHES = (*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI)
+SWITCHES = (
+    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI),
+    *("rotary_value", "use_rotary_embedding"),
+)
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
@@ -44,7 +47,9 @@ HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention":
 
 #: What single layers have of their own, and keys that would change how these turn.
 BY_LAYER = "per_layer_config"
-UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types", "qk_rope_head_dim", "qk_nope_head_dim")
+UNREAD_BY_LAYER = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "layer_types")
+#: The widths that a single layer may have of its own.
+WIDTHS_BY_LAYER = ("head_dim", "qk_nope_head_dim", "qk_rope_head_dim")
 #: Keys that list layers: what these are, and what the others are.
 PICKED = {
     "attn_layer_indices": ("full_attention", "linear_attention"),
@@ -58,6 +63,11 @@ PICKS: dict[str, dict[Any, str]] = {
     "block_types": {"recurrent": "recurrent", "attention": "sliding_attention"},
 }
 LISTED = frozenset({"attn_type_list"})
+#: Keys that say which layers are of which kind.
+OF_LAYERS = (
+    *(*LAYERS, *LAYER_TYPES, *PICKED, *PICKS, "compress_ratios", "hybrid_layer_pattern", "sliding_window_pattern"),
+    *("global_attn_every_n_layers", "full_attention_interval", "layer_group_size", "no_rope_layers", "no_rope_layer_interval"),
+)
 #: Names of keys that may say which layers have attention.
 PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_pattern|_ids)|block_types|layers?_(pattern|pos)")
 
@@ -101,6 +111,9 @@ POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 DUAL_CHUNKS = "dual_chunk_attention_config"
 CHUNK_SIZES = {"chunk_size": 8_192, "local_size": 1_024}
 
+#: Switches that code of a single model type reads.
+OF_ONE = ("use_mem_rope", "use_rotary_embedding")
+
 #: Keys of a configuration that this reader reads, or that change nothing that it says.
 READ = frozenset(
     {
@@ -109,6 +122,7 @@ READ = frozenset(
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
         *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
+        *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),
         *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen", DUAL_CHUNKS),
@@ -125,11 +139,11 @@ BESIDE = frozenset(
         *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "swa_v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads"),
         "position_id_per_seconds",
-        *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
+        *("flash_rotary", "num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )
 #: Values with which a key says nothing new.
-TRUISMS = {"rotary": True, "rope_position_scale": 1}
+TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.

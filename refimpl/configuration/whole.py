@@ -53,8 +53,19 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
 
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
     """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
-    mapped = {spellings.BASE_MAPPING} if not is_known(model_type) and section.below(spellings.BASE_MAPPING) else set()
-    return mapped | ({own.asked[0]} if own.asked else set())
+    reads = own.base_mapping or not is_known(model_type)
+    mapped = {spellings.BASE_MAPPING} if reads and section.below(spellings.BASE_MAPPING) else set()
+    return mapped | ({own.asked[0]} if own.asked else set()) | ({own.base_before} - {""})
+
+
+def not_of_type(model_type: str, own: Family) -> set[str]:
+    """Return keys that code of a known model type doesn't read, though that of others does."""
+    if not is_known(model_type):
+        return set()
+    others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
+    indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
+    projected = {"projection_dim"} if own.projected is None else set()
+    return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
 
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
@@ -135,6 +146,15 @@ def verify_attention_config(section: Section, own: Family, notes: Notes) -> None
             notes.find("warning", "unread-mapping", key, value, rule)
 
 
+def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
+    """Warn of a base that transformers 4.57 alone takes, where it is another than 5.23 takes."""
+    counts = next(iter(_bases(section)), (section.name(spellings.BASE[0]), own.base or USUAL_BASE))
+    for key, value in section.given((own.base_before,)):
+        if value != counts[1]:
+            rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
+            notes.find("warning", "unread-base", key, value, rule)
+
+
 def _bases(section: Section) -> list[tuple[str, Any]]:
     """Return the bases that stand beside a mapping of attention's own, or in the mapping of the rope type."""
     mappings = [each for key in spellings.ROPE if (each := section.below(key))]
@@ -146,7 +166,7 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
     if (values := section.get("rotary_value")) is True:
         says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
         notes.decide(section.name("rotary_value"), values, says)
-    if own.projected_after:
+    if own.projected_after and own.turns:
         notes.assume("projection", None, "hidden states turn, head by head, and queries and keys are made of what has turned")
     if own.values_kept:
         notes.assume("values", "turned", "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)")
@@ -220,9 +240,14 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
     for key, value in section.given(own.unread):
-        named = "unread-base" if key.rpartition(".")[2] in spellings.BASE else readers.UNREAD_PART
-        notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
-    return _without(section, (*own.unread, spellings.BASE_MAPPING)), rope
+        of_base = key.rpartition(".")[2] in spellings.BASE
+        keys, usual = (spellings.BASE, own.base or USUAL_BASE) if of_base else (spellings.FRACTION, own.fraction or 1)
+        if value != next((counts for _, counts in section.given(each for each in keys if each not in own.unread)), usual):
+            named = "unread-base" if of_base else readers.UNREAD_PART
+            notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    if own.base_mapping:
+        _verify_mapping_of_base(section, notes)
+    return _without(section, (*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:
@@ -233,6 +258,11 @@ def _verify_unknown(section: Section, notes: Notes) -> None:
         if value is True:
             rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
             notes.find("warning", "unread-layout", key, value, rule)
+    _verify_mapping_of_base(section, notes)
+
+
+def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
+    """Warn of a rule beside the base in a mapping of its own."""
     mapped = section.below(spellings.BASE_MAPPING)
     for key, value in mapped.given(mapped.values) if mapped else ():
         if key.rpartition(".")[2] != "base" and value != "origin":
@@ -306,16 +336,19 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
     for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
         if key not in named:
-            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
+            follows = map(section.name, spellings.OF_LAYERS)
+            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base", follows=follows)
     original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
     for key, value in section.given(spellings.MAX_LENGTH[:1]):
         if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
-            notes.find("warning", "shortened", key, value, f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens")
+            rule = f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens"
+            notes.find("warning", "shortened", key, value, rule, follows=[original[0][0]])
     lengths = [each.rotation.parameters.get("original_length") for each in kinds if each.rotation]
     longest = section.get(spellings.MAX_LENGTH[0])
     for key, value in section.given((spellings.ORIGINAL_LENGTH,)):
         if is_number(value) and is_number(longest) and value < longest and value not in lengths:
-            notes.find("warning", "unread-length", key, value, "be left out, or stand beside a scaling that reads it: no layer does")
+            rule = "be left out, or stand beside a scaling that reads it: no layer does"
+            notes.find("warning", "unread-length", key, value, rule, follows=map(section.name, spellings.ROPE))
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:

@@ -1,12 +1,12 @@
 """How wide a head is, and which of its channels turn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import Notes
-from refimpl.configuration.layers import FULL, Layer
+from refimpl.configuration.layers import FULL, SLIDING, Layer
 from refimpl.configuration.sections import Section, agreed, is_number
 
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
@@ -25,6 +25,7 @@ class Width:
 
 def width(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes) -> Width | None:
     """Return which channels of how many turn; null where the keys don't say it, or contradict each other."""
+    section, family = of_layer(section, layer, family)
     latent = section.given(("qk_rope_head_dim",))
     if latent or (family.latent is not None and "qk_rope_head_dim" not in section.values):
         return _latent(section, rope, latent[0] if latent else None, family, notes)
@@ -38,6 +39,21 @@ def width(section: Section, rope: Section | None, layer: Layer, family: Family, 
     return Width(head_dim, range(first, first + turning))
 
 
+def of_layer(section: Section, layer: Layer, family: Family) -> tuple[Section, Family]:
+    """Return a section and a family with the widths that single layers, or those of a kind, have of their own."""
+    if layer.widths:
+        keys = dict(layer.widths)
+        spelt = {**section.spelt, **dict.fromkeys(keys, spellings.BY_LAYER)}
+        return replace(section, values={**section.values, **keys}, spelt=spelt), family
+    if family.sliding_latent is None or layer.kind != SLIDING:
+        return section, family
+    usual = dict(zip(("swa_qk_nope_head_dim", "swa_head_dim"), family.sliding_latent, strict=True))
+    still, head = (value if type(value := section.get(key)) is int else usual[key] for key in usual)
+    others = {key: value for key, value in section.values.items() if key not in spellings.WIDTHS_BY_LAYER}
+    common = {f"swa_{key}": key for key in spellings.WIDTHS_BY_LAYER}
+    return replace(section, values=others).respelt(common), replace(family, latent=(still, head - still))
+
+
 def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | None:
     """Return the number of channels that a key gives, or note that it is none."""
     key, value = pair
@@ -49,7 +65,8 @@ def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | N
 
 def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int | None:
     """Return the channels of a head: explicit, or those of the hidden state divided among the heads."""
-    own = [layer.head_dim] if layer.head_dim else section.given(spellings.HEAD_DIM_OF_KIND.get(layer.kind, ()))
+    section, family = of_layer(section, layer, family)
+    own = section.given(("head_dim",)) if layer.widths else section.given(spellings.HEAD_DIM_OF_KIND.get(layer.kind, ()))
     wide = family.full_head_dim if layer.kind == FULL and spellings.BY_LAYER not in section.values else None
     if wide is not None and not own:
         notes.assume("global_head_dim", wide, f"a head of layers of full attention has {wide} channels, as in this model type")
@@ -211,9 +228,10 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
     if given not in (None, turning):
         notes.decide(section.name("head_dim"), given, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
     possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
-    if given is not None and given not in (turning, head_dim, head_dim - turning, section.get("v_head_dim")):
+    shares = type(given) is int and any(is_number(value) and int(given * value) == turning for _, value in fraction)
+    if not shares and given not in (None, turning, head_dim, head_dim - turning, section.get("v_head_dim")):
         rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
-        notes.find("warning", "unread-width", section.name("head_dim"), given, rule)
+        notes.find("warning", "unread-width", section.name("head_dim"), given, rule, follows=map(section.name, spellings.ROPE))
     for key, value in fraction:
         notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
         if value not in possible:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from conformance.calls.outcomes import Evidence, NotJudged, Unsupported
+from conformance.calls.outcomes import UNJUDGED, Evidence, NotJudged, Unsupported
 from conformance.checks.evidence.bounds import telling, written
 from conformance.checks.evidence.contradicting import contradiction
 from conformance.checks.vector_checks import Checked
@@ -46,7 +46,9 @@ def _golden(task: Task, evidence: Evidence, checked: Sequence[Checked], needed: 
         yield f"no call could be drawn: {contradiction(task) or f'no values that are tried lie inside the declaration; {BY_VALUES}'}"
         return
     if evidence.golden == 0 and evidence.refused == len(checked) > 0:
-        yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
+        advice = f"{_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
+        refused = f"all {len(checked)} drawn calls were refused: {advice}"
+        yield f"none of {len(checked)} drawn calls can be judged: {why}" if (why := _unjudged(checked)) else refused
         return
     others = [one for one in checked if isinstance(one.judgement.outcome, Unsupported | NotJudged)]
     failed = len(checked) - evidence.golden - len(others)
@@ -85,6 +87,12 @@ def _reasons(checked: Sequence[Checked]) -> str:
     outcomes = (one.judgement.outcome for one in checked)
     reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unsupported | NotJudged))
     return ", ".join(f"{reason!r}" for reason, _ in reasons.most_common(REASONS)) + (", ..." if len(reasons) > REASONS else "")
+
+
+def _unjudged(checked: Sequence[Checked]) -> str:
+    """Return why calls came to nothing, where posenc has nothing to judge them by; nothing where the code refused one."""
+    reasons = {one.judgement.outcome.reason for one in checked if isinstance(one.judgement.outcome, Unsupported)}
+    return ", ".join(sorted(each.removeprefix(UNJUDGED) for each in reasons)) if all(each.startswith(UNJUDGED) for each in reasons) else ""
 
 
 def _named(names: Sequence[str]) -> str:
