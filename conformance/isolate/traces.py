@@ -46,6 +46,8 @@ def state() -> State:
 def changed(before: State) -> Iterator[str]:
     """Yield in words what differs from then."""
     now = state()
+    if before == now:
+        return
     names = [name for name, value in before.items() if name != THREADS and _differs(name, value, now[name])]
     if names:
         yield f"changes global state: {', '.join(names)}"
