@@ -214,9 +214,9 @@ def _slim(checked: Checked) -> Checked:
 def check(
     subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None, manner: Manner = PLAIN
 ) -> Checked:
-    """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it.
+    """Judge one drawn call, for which the oracle is not asked where the implementation doesn't take it, or some elements of a large one.
 
-    Of a large call, of which few elements are judged, all else is worked out while it is made, which takes as long.
+    What is right of a large call is worked out while it is made, which takes as long.
     """
     works: tuple[Callable[[], Any], ...] = partial(_golden, task, identity, arguments, at), partial(suspects.right, task, arguments)
     with _meanwhile(*works) if at else nullcontext(works) as (golden, right):
