@@ -351,6 +351,7 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
     return value // divisor if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+@functools.cache
 def axis_names(axes: str, rank: int) -> tuple[str, ...] | None:
     """Return the axis names of an array of that rank (``[batch] token`` may have one or two), or ``None`` if none fits."""
     if axes == "...":

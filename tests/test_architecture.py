@@ -230,6 +230,8 @@ def test_the_rooms_stand_in_the_documents_in_their_order() -> None:
     [
         ("import numpy; from refimpl.schemes import rope; rope.frequencies(head_dim=4, base=10.0, like=numpy.zeros(1))", "numpy.f2py"),
         ("from conformance.show import declaration; list(declaration.describe('rope.rotate'))", "hypothesis"),
+        ("from conformance.adapt import selection; selection.verify((), ('rope.rotate',), (), None)", "refimpl.configuration"),
+        ("import conformance.run.orchestrator", "refimpl.configuration"),
     ],
 )
 def test_what_is_not_needed_is_not_imported(words: str, absent: str) -> None:

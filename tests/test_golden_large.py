@@ -1,16 +1,23 @@
 """Calls at real sizes convict kernels that go wrong from somewhere on, and acquit the right ones."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
+from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
+from test_wrong_kernels import subjects
+from wrong_kernels import Kernel as Code
 from wrong_kernels import in_tiles
 
 from conformance.calls.outcomes import Failed, Outcome, Passed
 from conformance.calls.subject import Reply
 from conformance.calls.takes import Takes
+from conformance.checks import golden_checks
+from conformance.golden import answers
 from conformance.golden.answers import golden
 from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges
@@ -18,7 +25,7 @@ from conformance.judge.judge import compare, holds
 from conformance.spec.arguments import Arguments, is_position, result_shape
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
-from refimpl.schemes import t5
+from refimpl.schemes import rope, t5
 
 Kernel = Callable[[Arguments], np.ndarray]
 HALF = {"layout": "half", "direction": "positive"}
@@ -257,6 +264,23 @@ def test_distances_beyond_any_window_are_asked_for_that_have_buckets_of_their_ow
     narrow = {"convention": "t5", "num_buckets": (16, 32, 64)}
     calls = large(operations()[operation], restrictions=narrow, takes=Takes(rows="shared"), dtype="float32", seed=seed, level="core")
     assert any(in_other_buckets(call.arguments, 8_191) for call in calls)
+
+
+def test_what_is_right_of_a_large_call_is_worked_out_while_the_call_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    put, task = next(subjects(Code("right", "rope.rotate", rope.rotate, {}).adapter, 0))
+    each, begun = next(large(put.operation, restrictions={}, takes=task.takes, dtype=task.dtype, seed=0, level="smoke")), Event()
+
+    def told(*asked: Any, **how: Any) -> Vector:
+        begun.set()
+        return golden(*asked, **how)
+
+    def waiting(*asked: Any) -> Reply:
+        assert begun.wait(60)
+        return put.call(*asked)
+
+    monkeypatch.setattr(answers, "golden", told)
+
+    assert golden_checks.check(replace(put, call=waiting, call_in=None), task, "rope.rotate/large-1", each.arguments, each.at).passed
 
 
 def test_edges_are_the_ends_and_both_sides_of_tiles() -> None:

@@ -1,5 +1,6 @@
 """Arrays of the library under test: made exactly from NumPy."""
 
+import functools
 import importlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -79,7 +80,7 @@ class NumPy:
 
     def host(self, value: Any) -> tuple[np.ndarray, str]:
         """Return the value as a NumPy array that holds it exactly, and the name of the dtype that it had."""
-        return np.asarray(value), str(value.dtype)
+        return np.asarray(value), _named(value.dtype)
 
     def stacked(self, arrays: Sequence[Any]) -> Any:
         """Return arrays along a new first axis; what is none is left to be refused."""
@@ -155,6 +156,12 @@ def repeating(array: Any) -> list[int]:
     """Return the axes along which all numbers of an array are the same."""
     first = [(slice(None),) * axis + (slice(0, 1),) for axis in range(array.ndim)]
     return [axis for axis, index in enumerate(first) if array.shape[axis] > 1 and bool((array == array[index]).all())]
+
+
+@functools.cache
+def _named(dtype: Any) -> str:
+    """Return the name of a dtype, which NumPy puts together anew each time."""
+    return str(dtype)
 
 
 def _bfloat16() -> Any:

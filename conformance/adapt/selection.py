@@ -7,7 +7,6 @@ import sys
 from collections.abc import Collection, Sequence
 
 from conformance.adapt.adapter import DTYPES, near_miss
-from conformance.adapt.configured import OFFERED, judged_as
 from conformance.adapt.wording import ended_with, told
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
@@ -58,9 +57,14 @@ def case_ids() -> dict[str, str]:
 
 def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], profile: str | None) -> None:
     """Raise ``SelectionError`` at the first name that doesn't exist; what isn't named, isn't read."""
-    if schemes or operations:
+    if schemes:
         verify_names("scheme", schemes, declared_schemes())
-        verify_names("operation", operations, {**declared(), **OFFERED})
+    others = [name for name in operations if name not in declared()]
+    if others:
+        # Imported here because it reads how configurations are read, which takes long.
+        from conformance.adapt.configured import OFFERED
+
+        verify_names("operation", others, {**declared(), **OFFERED})
     stored = [case for case in cases if not is_drawn(case)]
     if stored:
         verify_names("case", stored, case_ids())
@@ -69,7 +73,11 @@ def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[st
 
 def chooses(operations: Collection[str], operation: str, *, by_configuration: bool) -> bool:
     """Whether an operation is one of those that are asked for; where a configuration judges, also under the name that code offers it by."""
-    return operation in operations or (by_configuration and any(operation in judged_as(name) for name in operations if name in OFFERED))
+    if not by_configuration:
+        return operation in operations
+    from conformance.adapt.configured import OFFERED, judged_as
+
+    return operation in operations or any(operation in judged_as(name) for name in operations if name in OFFERED)
 
 
 def is_drawn(case: str) -> bool:

@@ -4,8 +4,8 @@ import functools
 from typing import Any
 
 from conformance.adapt.adapter import Adapter
+from conformance.spec.declarations import operations
 from refimpl.arrays import Array, array_namespace
-from refimpl.schemes import operations
 from refimpl.spec import Operation
 
 

@@ -1,7 +1,10 @@
 """Judge one implementation by golden cases drawn inside its declaration: it is called, then compared with what the oracle proves."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,6 +15,7 @@ from conformance.calls.outcomes import NotJudged, Passed, Unsupported
 from conformance.calls.subject import Subject
 from conformance.checks import manner_checks, neighbour_checks, suspects, vector_checks
 from conformance.checks.evidence.gathered import CHEAP, Gathered
+from conformance.checks.evidence.known import Answer
 from conformance.checks.vector_checks import Checked, asked, judged
 from conformance.golden import answers, calls, large, sweep
 from conformance.golden import varied as parameters_of_cases
@@ -210,25 +214,37 @@ def _slim(checked: Checked) -> Checked:
 def check(
     subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None, manner: Manner = PLAIN
 ) -> Checked:
-    """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it."""
-    came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters, manner)
+    """Judge one drawn call, for which the oracle is not asked where the implementation doesn't take it, or some elements of a large one.
+
+    What is right of a large call is worked out while it is made, which takes as long.
+    """
+    works: tuple[Callable[[], Any], ...] = partial(_golden, task, identity, arguments, at), partial(suspects.right, task, arguments)
+    with _meanwhile(*works) if at else nullcontext(works) as (golden, right):
+        came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters, manner)
     if isinstance(came, Unsupported | NotJudged):
         return Checked(task, unanswered(task, identity, arguments), Judgement(came))
     try:
-        vector = _golden(task, identity, arguments, at)
+        vector = golden()
     except answers.UnprovableError as error:
         return Checked(task, unanswered(task, identity, arguments), Judgement(NotJudged(str(error))))
     checked = judged(task, vector, came, seconds, manner)
-    return _with_suspects(checked) if at and isinstance(checked.judgement.outcome, Passed) else checked
+    return _with_suspects(checked, right()) if at and isinstance(checked.judgement.outcome, Passed) else checked
 
 
 def _golden(task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None) -> Vector:
     return answers.golden(task.operation, arguments, identity=identity, exposes="", profiles=(task.profile,), at=at)
 
 
-def _with_suspects(checked: Checked) -> Checked:
+@contextmanager
+def _meanwhile(*works: Callable[[], Any]) -> Iterator[list[Callable[[], Any]]]:
+    """Do some work beside what is done here, and yield what returns each result; the end waits for all."""
+    with ThreadPoolExecutor(1) as thread:
+        yield [thread.submit(work).result for work in works]
+
+
+def _with_suspects(checked: Checked, right: Answer) -> Checked:
     """Return the judgement, or, where the oracle convicts elements that lie far from the reference, that of these too."""
-    found, vector, task = suspects.suspects(checked), checked.vector, checked.task
+    found, vector, task = suspects.suspects(checked, right), checked.vector, checked.task
     if not found or checked.reply is None:
         return checked
     call = Arguments(vector.inputs, vector.parameters)

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from conformance.checks.evidence import known
+from conformance.checks.evidence.known import Answer
 from conformance.checks.vector_checks import Checked
 from conformance.golden import sampling
 from conformance.golden.extents import weighs
+from conformance.judge.journal import Task
 from conformance.judge.judge import hidden_places
+from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
 
 #: How many elements of a result are put before the oracle for how far they are off, and for how far as a share of their row.
@@ -22,10 +25,14 @@ TELLING = {"float64": 2.0**-9, "float32": 2.0**-9}
 COARSE = 2.0**-4
 
 
-def suspects(checked: Checked) -> dict[str, np.ndarray]:
-    """Return, by flat index, elements of every result to ask the oracle about; nothing where no element gives reason to."""
-    vector, reply, task = checked.vector, checked.reply, checked.task
-    right = known.answer(task.operation, known.unaltered(task), vector.inputs, vector.parameters) if reply else None
+def right(task: Task, call: Arguments) -> Answer:
+    """Return what the reference gives for a call."""
+    return known.answer(task.operation, known.unaltered(task), call.arrays, call.parameters)
+
+
+def suspects(checked: Checked, right: Answer) -> dict[str, np.ndarray]:
+    """Return, by flat index, elements of every result to ask the oracle about; nothing where none is off what the reference gives."""
+    vector, reply = checked.vector, checked.reply
     if reply is None or right is None:
         return {}
     found = {name: np.unique(np.fromiter(_farthest(checked, name, reply.values[name], right[name]), np.int64)) for name in vector.at}

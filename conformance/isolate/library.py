@@ -4,7 +4,6 @@ import builtins
 import sys
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from contextlib import suppress
-from itertools import chain
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -95,7 +94,10 @@ class Library:
 
     def _there(self) -> list[object]:
         """Return all that stands in the library, which takes no look at each."""
-        return [*chain.from_iterable(self.views)]
+        there: list[object] = []
+        for each in self.views:
+            there.extend(each)
+        return there
 
     def _found(self, foreign: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Replacement]]:
         for holder, held, before in self.held:

@@ -31,6 +31,8 @@ FILES = 64
 #: How text that can't be encoded is dealt with.
 MISFITS = ("strict", "ignore", "replace", "backslashreplace", "surrogateescape")
 SIGNALS = ("SIGALRM", "SIGCHLD", "SIGINT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
+#: What is loaded into the process, the C library with it.
+SYSTEM = ctypes.CDLL(None)
 LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_STACK")
 
 State = Mapping[str, object]
@@ -44,6 +46,8 @@ def state() -> State:
 def changed(before: State) -> Iterator[str]:
     """Yield in words what differs from then."""
     now = state()
+    if before == now:
+        return
     names = [name for name, value in before.items() if name != THREADS and _differs(name, value, now[name])]
     if names:
         yield f"changes global state: {', '.join(names)}"
@@ -192,7 +196,7 @@ def _mask() -> object:
 
 def _trapped() -> object:
     """Return which floating-point exceptions end the process, where the C library tells."""
-    look = getattr(ctypes.CDLL(None), "fegetexcept", None)
+    look = getattr(SYSTEM, "fegetexcept", None)
     return look and look()
 
 

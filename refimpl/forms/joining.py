@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, get_args
 
 from refimpl.spec import operation
@@ -65,4 +66,10 @@ def of_side(places: inspect.Parameter, side: str) -> inspect.Parameter:
 
 def those_of(slot: Function, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that a slot takes."""
-    return {name: parameters[name] for name in inspect.signature(slot).parameters if name in parameters}
+    return {name: parameters[name] for name in _names(slot) if name in parameters}
+
+
+@lru_cache(maxsize=256)  # mistakes fill slots, too, and are many
+def _names(slot: Function) -> tuple[str, ...]:
+    """Return what a slot takes by name, which is asked for in every call."""
+    return tuple(inspect.signature(slot).parameters)
