@@ -45,12 +45,12 @@ class Ladder:
 
     def off(self, operation: Operation, parameters: Values) -> np.ndarray:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
-        return np.asarray(self.apart(operation, parameters) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size)))))
-
-    def apart(self, operation: Operation, parameters: Values) -> np.ndarray:
-        """Return how far what an operation gives for this call is from what was seen, relative to it."""
         settings = {name: value for name, value in self.settings.items() if name in operation.parameters}
         theta, _ = spectrum(operation, self.arrays, {**parameters, **settings})
+        return self.apart(theta) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size))))
+
+    def apart(self, theta: np.ndarray) -> np.ndarray:
+        """Return how far frequencies are from those that were seen, relative to these."""
         return np.asarray(np.log(np.where(theta == self.theta, 1.0, theta / self.theta)))
 
     def only(self, pairs: slice) -> "Ladder":
@@ -177,7 +177,11 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
 
 def _apart(ladders: Sequence[Ladder], values: Values, operation: Operation) -> tuple[str, ...]:
     """Say how far frequencies are off where that is more than a rounding, and to which position their angles are right."""
-    off = [np.abs(ladder.apart(operation, {**values, **ladder.settings})) for ladder in ladders]
+    form = getattr(operation.function, "form", None)
+    if form is None:
+        return ()
+    asked = [_those(form.frequencies, {**values, **ladder.settings}) for ladder in ladders]
+    off = [np.abs(one.apart(form.frequencies(*one.arrays.values(), **each))) for one, each in zip(ladders, asked, strict=True)]
     wide = [(each.max(), (each * ladder.theta).max()) for ladder, each in zip(ladders, off, strict=True) if np.any(each > 8 * ladder.error)]
     if not wide:
         return ()
