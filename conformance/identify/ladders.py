@@ -47,7 +47,7 @@ class Ladder:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
         settings = {name: value for name, value in self.settings.items() if name in operation.parameters}
         theta, _ = spectrum(operation, self.arrays, {**parameters, **settings})
-        return self.apart(theta) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size))))
+        return np.asarray(self.apart(theta) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size)))))
 
     def apart(self, theta: np.ndarray) -> np.ndarray:
         """Return how far frequencies are from those that were seen, relative to these."""
@@ -178,8 +178,8 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
 def _apart(ladders: Sequence[Ladder], values: Values, operation: Operation) -> tuple[str, ...]:
     """Say how far frequencies are off where that is more than a rounding, and to which position their angles are right."""
     form = getattr(operation.function, "form", None)
-    if form is None:
-        return ()
+    if form is None or any(_names(form.frequencies) & operation.parameters.keys() - {*values, *one.settings} for one in ladders):
+        return ()  # a number that no call shows
     asked = [_those(form.frequencies, {**values, **ladder.settings}) for ladder in ladders]
     off = [np.abs(one.apart(form.frequencies(*one.arrays.values(), **each))) for one, each in zip(ladders, asked, strict=True)]
     wide = [(each.max(), (each * ladder.theta).max()) for ladder, each in zip(ladders, off, strict=True) if np.any(each > 8 * ladder.error)]
