@@ -239,6 +239,14 @@ def last_of_a_length(q, k, seq_len):
     return q * cos + half(q) * sin, k * cos + half(k) * sin
 
 
+def keys_taken_first(k, q, cos, sin):
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def keys_first(k, q, cos, sin):
+    return k * cos + half(k) * sin, q * cos + half(q) * sin
+
+
 def by_tables_of_tokens_first(q, k, cos, sin, offset=0):
     """Turn (token, batch, head, head_dim) by tables of as many axes, as GPT-NeoX does."""
     cos, sin = (table[offset : offset + q.shape[0]] for table in (cos, sin))

@@ -59,7 +59,10 @@ def in_all(*products: int) -> list[Vector]:
     [
         (widths(8, 32, 128, 256), widths(64, 80, 96) * 3, "where head_dim is 64, 80 or 96"),
         (widths(8, 64, 256), widths(128) * 3, "where head_dim is 128"),
-        ([rotation(base=1.0 + n) for n in range(9)], [rotation(base=5e6 + n) for n in range(5)], "from base 5e+06 on"),
+        ([rotation(base=1.0 + n) for n in range(9)], [rotation(base=5e6 + n) for n in range(5)], "from base 5e+06 on (right up to 9)"),
+        (widths(*range(2, 34, 2)), widths(66, 68, 70), "from head_dim 66 on (right up to 32)"),
+        (in_batches(*range(1, 11)), in_batches(16, 17, 18, 65), "in batches of 16 or more (right up to 10)"),
+        (from_places(*range(-512, -480)), from_places(129, 130, 131, 140), "where all positions exceed -481"),
         ([rotation(layout="half")], [rotation(layout="interleaved")] * 3, "where layout is interleaved"),
         (of_lengths(*range(2, 33)), of_lengths(33, 65, 129), "with more than 32 tokens"),
         (of_lengths(*range(4, 24)), of_lengths(1, 2, 3), "with fewer than 4 tokens"),

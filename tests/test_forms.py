@@ -73,6 +73,62 @@ def test_keys_that_are_turned_another_way_than_queries_are_convicted_as_keys(tmp
     assert convicted(tmp_path, "turned(q, cos, sin), turned(k, cos, -sin)") == ({"mine (queries)", "mine (keys)"}, {"mine (keys)"})
 
 
+@pytest.mark.parametrize(
+    ("operation", "call", "body", "wrong", "name", "words"),
+    [
+        ("apply", "q, k, cos, sin", "turned(q, cos, sin), turned(k, cos, -sin)", "keys", "opposite-directions", "turns keys against"),
+        ("apply", "q, k, cos, sin", "turned(q, cos, -sin), turned(k, cos, sin)", "queries", "opposite-directions", "turns queries against"),
+        (
+            "rotate", "q, k, positions, base", "by_position(q, positions, base), by_position(k, -positions, base)", "keys",
+            "opposite-directions", "turns keys against queries",
+        ),
+        (
+            "apply", "q, k, cos, sin", "turned(q, cos, sin), waves(k, cos + 1j * sin)", "keys",
+            "unlike-queries-and-keys", 'computes layout="interleaved" for keys alone',
+        ),
+    ],
+)  # fmt: skip
+def test_what_holds_of_keys_alone_or_queries_alone_is_a_mistake_and_nothing_to_declare(
+    operation: str, call: str, body: str, wrong: str, name: str, words: str, tmp_path: Path
+) -> None:
+    declared = f"call='f({call})', rows='shared', **HALF"
+    source = f"def f({call}): return {body}\nadapter.implements('rope.{operation}', f, {declared})"
+    ((label, diagnosis),) = judged(tmp_path, source).diagnoses.items()
+
+    assert label.startswith(f"mine ({wrong}):")
+    assert (diagnosis.mutants, diagnosis.label) == ((f"rope.{operation}/{name}",), "mistake")
+    assert words in diagnosis.does
+    assert "declare " not in diagnosis.fix
+
+
+def test_a_convention_of_both_queries_and_keys_is_to_be_declared(tmp_path: Path) -> None:
+    source = "def f(q, k, cos, sin): return turned(q, cos, -sin), turned(k, cos, -sin)"
+    declared = "call='f(q, k, cos, sin)', rows='shared', **HALF"
+    diagnoses = judged(tmp_path, f"{source}\nadapter.implements('rope.apply', f, {declared})").diagnoses
+
+    assert [each.mutants for each in diagnoses.values()] == [("rope.apply/direction=negative",)] * 2
+
+
+@pytest.mark.parametrize(("function", "wrong", "right"), [("on_grid_xy", "grid", "grid_xy"), ("on_grid", "grid_xy", "grid")])
+def test_code_that_makes_a_grid_with_its_axes_exchanged_is_told_to_declare_the_other_grid(
+    function: str, wrong: str, right: str, tmp_path: Path
+) -> None:
+    declared = f"call='f(x, height, width)', positions={wrong!r}, **GRID, axes=equal_halves, **HALF"
+    (diagnosis,) = judged(tmp_path, f"adapter.implements('axial_rope.rotate', {function}, {declared})").diagnoses.values()
+
+    assert diagnosis.mutants == ("axial_rope.rotate/axes-exchanged",)
+    assert f'change positions="{wrong}" to positions="{right}" in implements("axial_rope.rotate", ...)' in diagnosis.fix
+
+
+@pytest.mark.parametrize("rows", ["shared", "each"])
+def test_position_ids_that_are_ignored_where_tables_are_caches_are_named(rows: str, tmp_path: Path) -> None:
+    source = "def f(x, cos, sin, position_ids): return tiled(x, cos[: x.shape[2]], sin[: x.shape[2]])"
+    declared = f"call='f(x, cos_cache, sin_cache, position_ids)', tables='tiled', rows={rows!r}, **HALF"
+    (diagnosis,) = judged(tmp_path, f"{source}\nadapter.implements('rope.apply', f, {declared})").diagnoses.values()
+
+    assert diagnosis.mutants == ("rope.apply/positions-ignored",)
+
+
 def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: Path) -> None:
     every, wrong = convicted(tmp_path, "turned(k, cos, sin), turned(q, cos, sin)")
 

@@ -1,6 +1,7 @@
 """What ``posenc identify`` says of functions as libraries have them, of which it once said something false, or nothing."""
 
 import functools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,7 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("cosine_before_sine", "layout           interleaved_cosine_first certain"),
         ("square_waves", "no known scheme: rows of no formula that is known"),
         ("band_of_another_base", "truncate         False                  a guess"),
+        ("band_of_another_base", "frequencies are off by up to "),
         ("placed_by_keyword", "called as f(x, input_pos=positions)"),
         ("exponents_by_channel", "no known scheme: rows of no formula that is known"),
         ("rows_of_their_own", "the values of learned.encode (no adapter): rows of no formula that is known, as those of a table inside"),
@@ -134,6 +136,27 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
 )
 def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, line: str) -> None:
     assert line in screen(name)
+
+
+def test_frequencies_that_are_nearly_those_of_a_rule_are_said_to_be_right_only_as_far_as_their_angles_are() -> None:
+    shown = screen("band_of_another_base")
+    reach = re.search(r"angles are right to position (\d+), and off by more than 0.001 beyond", shown)
+
+    assert reach is not None
+    assert int(reach.group(1)) < 1 << 20
+    assert "positions: right to" not in shown
+    assert "arithmetic of the angles" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "call"), [("keys_taken_first", "f(q=q, k=k, cos=cos, sin=sin)"), ("keys_first", "f(k, q, cos, sin)")]
+)
+def test_queries_and_keys_are_called_in_the_order_in_which_they_come_back(name: str, call: str) -> None:
+    text = str(told(name).declaration())
+
+    assert f'call="{call}"' in text
+    assert ("its first result is made of queries, though it takes keys first" in screen(name)) is (name == "keys_taken_first")
+    verify(pasted(text))
 
 
 def test_offsets_as_classes_are_no_angles(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ class Calling:
             case "waves":
                 return arrays["cos"] + 1j * arrays["sin"]
             case "position_ids":
-                rows = _last_first(arrays["cos"])
+                rows = last_first(arrays["cos"])
                 return rows if rows.ndim > 1 or self.takes.one_row else np.repeat(rows[None], arrays["x"].shape[0], axis=0)
         return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
 
@@ -354,7 +354,7 @@ def _is_row(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, int | float | np.generic) for each in value)
 
 
-def _last_first(table: np.ndarray) -> np.ndarray:
+def last_first(table: np.ndarray) -> np.ndarray:
     """Return which row of such a cache each token has."""
     return np.arange(math.prod(table.shape[:-1]) - 1, -1, -1).reshape(table.shape[:-1])
 

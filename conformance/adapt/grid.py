@@ -25,6 +25,9 @@ def is_whole(positions: np.ndarray, takes: Takes) -> bool:
 
 def slowest_first(positions: np.ndarray, takes: Takes) -> np.ndarray:
     """Return places with the row before the column, or such places as the code has them: what exchanges them puts them back."""
-    if takes.positions != "grid_xy":
-        return positions
+    return exchanged(positions) if takes.positions == "grid_xy" else positions
+
+
+def exchanged(positions: np.ndarray) -> np.ndarray:
+    """Return places with row and column exchanged."""
     return np.concatenate([positions[..., :-2], positions[..., :-3:-1]], axis=-1)

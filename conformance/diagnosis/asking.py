@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt import embedding
+from conformance.adapt import embedding, grid
 from conformance.adapt.arrays import MalformedError
 from conformance.calls.manner import AS_IT_IS
 from conformance.calls.outcomes import FATAL, Failed, Passed, Reason
@@ -155,6 +155,12 @@ class Asking:
         restrictions = {**descriptor.restrictions, **declaration.values}
         return replace(self.task, descriptor=replace(descriptor, restrictions=restrictions, takes=declaration.takes))
 
+    def _on_own_grid(self, arrays: dict[str, np.ndarray], takes: Takes) -> dict[str, np.ndarray]:
+        """Return arrays whose places on a grid the implementation reads with its own axis first."""
+        if not takes.gridded or takes.positions == self.task.descriptor.takes.positions:
+            return arrays
+        return {name: grid.exchanged(array) if name in PLACES.values() else array for name, array in arrays.items()}
+
     def _inside(self, declaration: Declaration) -> Subject:
         """Return the implementation as it is called under a declaration."""
 
@@ -162,7 +168,7 @@ class Asking:
             replies: list[Reply] = []
 
             def once(given: Sequence[np.ndarray]) -> Mapping[str, np.ndarray]:
-                named = dict(zip(self.operation.arrays, given, strict=True))
+                named = self._on_own_grid(dict(zip(self.operation.arrays, given, strict=True)), declaration.takes)
                 given_so = list(declaration.way.given(self.operation, named).values())
                 replies.append(self.subject.ask(given_so, self._as_declared(parameters), AS_IT_IS))
                 return declaration.way.back(self.operation, named, replies[-1].values)

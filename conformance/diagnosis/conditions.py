@@ -149,19 +149,25 @@ def _beyond(name: str, first: float, last: float) -> str:
     if name in COUNTED:
         return f"with more than {_number(last)} {COUNTED[name]}"
     if name == "batch":
-        return f"in batches of {_number(first)} or more"
+        return f"in batches of {_number(first)} or more{_gap(last, first, 'up to', last)}"
     if " x " in name:
         return f"where {name.replace('_', ' ')} exceeds {_number(last)}"
     if name.startswith(("smallest of ", "largest of ")):
-        return _high(name, first, last)
-    return f"from {name} {_number(first)} on"
+        return _high(name, last)
+    return f"from {name} {_number(first)} on{_gap(last, first, 'up to', last)}"
 
 
-def _high(name: str, first: float, last: float) -> str:
+def _gap(low: float, high: float, where: str, number: float) -> str:
+    """Say where it is right, unless the numbers are neighbours: nothing is known of what lies between."""
+    neighbours = isinstance(low, int) and isinstance(high, int) and high - low == 1
+    return "" if neighbours else f" (right {where} {_number(number)}{' on' if where == 'from' else ''})"
+
+
+def _high(name: str, last: float) -> str:
     which, places = name.split(" of ")
     if which == "largest":
         return f"where {_words(places)} exceed {_number(last)}"
-    return f"where no {_word(places)} is below {_number(first)}"
+    return f"where all {_words(places)} exceed {_number(last)}"
 
 
 def _below(name: str, last: float, first: float) -> str:
@@ -169,13 +175,13 @@ def _below(name: str, last: float, first: float) -> str:
     if name in COUNTED:
         return f"with fewer than {_number(first)} {COUNTED[name]}"
     if name == "batch":
-        return f"in batches of {_number(last)} or fewer"
+        return f"in batches of {_number(last)} or fewer{_gap(last, first, 'from', first)}"
     if name.startswith("smallest of "):
         places = name.removeprefix("smallest of ")
         return f"at negative {_words(places)}" if last < 0 <= first else f"where {_words(places)} go below {_number(first)}"
     if name.startswith("largest of "):
-        return f"where no {_word(name.removeprefix('largest of '))} exceeds {_number(last)}"
-    return f"up to {name.replace('_', ' ') if ' x ' in name else name} {_number(last)}"
+        return f"where all {_words(name.removeprefix('largest of '))} are below {_number(first)}"
+    return f"up to {name.replace('_', ' ') if ' x ' in name else name} {_number(last)}{_gap(last, first, 'from', first)}"
 
 
 def _listed(name: str, bad: Side, good: Side) -> str:
@@ -232,7 +238,3 @@ def _number(value: float) -> str:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _word(name: str) -> str:
-    return _words(name).removesuffix("s")

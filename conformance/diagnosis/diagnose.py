@@ -20,6 +20,7 @@ from conformance.checks.evidence.known import CLEAR, answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
 from conformance.diagnosis.by_configuration import by_configuration, of_wrong_layers, with_more
+from conformance.diagnosis.caches import of_caches
 from conformance.diagnosis.candidates import Candidate, called_as_declared, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
@@ -110,7 +111,7 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
     It may be ``configured``: then a configuration says what it computes.
     """
     if configured is None:
-        return _asked(checked, subject)
+        return _asked(checked, subject, of_caches(checked[0].task))
     misreadings = misread(checked[0].task.descriptor, configured)
     found = _asked(checked, subject, misreadings)
     checked = with_more(checked, subject)

@@ -39,6 +39,9 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     asked = _made(checked)
     if len(asked) < ASKED or sum(one.failed for one in asked) < SHARE * len(asked):
         return None
+    other = _other_grid(asking.task.descriptor.takes)
+    if other is not None and asking.right(Declaration({}, other), TOLD):
+        return _told(asking, Declaration({}, other))
     every = (_narrowest(asking, asked), _of_models(asking, asked), _otherwise(asking, asked))
     narrow = chain.from_iterable(islice(some, COMBINATIONS) for some in every)
     found = next((each for each in narrow if asking.right(each, TRIED)), None)
@@ -47,6 +50,11 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     wide = _to_its_end(asking, _widened(asking, found), asked)
     right = not _wrong_inside(asking, wide, asked) and asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
     return _told(asking, wide) if right and not asking.still_wrong(wide, [one.vector for one in asked if one.failed]) else None
+
+
+def _other_grid(takes: Takes) -> Takes | None:
+    """Return a grid of tokens that is declared with the other axis first."""
+    return replace(takes, positions="grid_xy" if takes.positions == "grid" else "grid") if takes.gridded else None
 
 
 def _wrong_inside(asking: Asking, found: Declaration, asked: Sequence[Checked]) -> bool:
@@ -195,7 +203,7 @@ def _to_its_end(asking: Asking, found: Declaration, checked: Sequence[Checked]) 
 def _widened(asking: Asking, narrow: Declaration) -> Declaration:
     """Return the declaration without what it need not say."""
     declared = asking.task.descriptor.takes
-    kinds = POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
+    kinds = () if declared.gridded else POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
     wider = (replace(narrow, takes=replace(narrow.takes, positions=kind)) for kind in kinds if kind != "whole" or asking.operation.numbers)
     narrow = next((each for each in wider if asking.right(each, TOLD)), narrow)
     for name in ("queries", "rows", "heads", "lowest", "highest", "masked"):

@@ -21,6 +21,8 @@ from refimpl.spec import Operation
 STEP = 2.0**-23
 #: What frequencies are off by that were rounded to a half format.
 HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
+#: Said of frequencies that are nearly those of an operation, and how far an angle may be off that is called right, in radians.
+OFF, RIGHT = "frequencies are off by up to", 1e-3
 #: How operations are asked: for pairs half a row apart that turn forward.
 #: Said of frequencies that are those of the pairs after them.
 FROM_ONE = "its pairs are counted from 1: each has the frequency of the next one, the first that of the second"
@@ -45,8 +47,11 @@ class Ladder:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
         settings = {name: value for name, value in self.settings.items() if name in operation.parameters}
         theta, _ = spectrum(operation, self.arrays, {**parameters, **settings})
-        ratio, steps = np.where(theta == self.theta, 1.0, theta / self.theta), STEP * (1 + np.arange(self.theta.size))
-        return np.asarray(np.log(ratio) / (8 * (self.error + steps)))
+        return np.asarray(self.apart(theta) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size)))))
+
+    def apart(self, theta: np.ndarray) -> np.ndarray:
+        """Return how far frequencies are from those that were seen, relative to these."""
+        return np.asarray(np.log(np.where(theta == self.theta, 1.0, theta / self.theta)))
 
     def only(self, pairs: slice) -> "Ladder":
         """Return the same, blind to the other pairs."""
@@ -161,13 +166,27 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
     near = {} if certain is None else {name: one.value for name, one in certain.parameters.items() if one.confidence is Confidence.CERTAIN}
     found = identified(rules(ladders, candidates, told), asked, near) or _of_whole_wavelengths(ladders, candidates, told, asked)
     if found is not None:
-        return found, ()
+        return found, _apart(ladders, known(found.operation, {**told, **found.values}), found.operation)
     for name, unit in HALVES:
         coarse = [replace(ladder, error=np.full(ladder.theta.shape, unit)) for ladder in ladders]
         found = identified(rules(coarse, [simplest], told), asked)
         if found is not None:
             return found, (f"frequencies are off by as much as {name} rounds them",)
     return None, ()
+
+
+def _apart(ladders: Sequence[Ladder], values: Values, operation: Operation) -> tuple[str, ...]:
+    """Say how far frequencies are off where that is more than a rounding, and to which position their angles are right."""
+    form = getattr(operation.function, "form", None)
+    if form is None or any(_names(form.frequencies) & operation.parameters.keys() - {*values, *one.settings} for one in ladders):
+        return ()  # a number that no call shows
+    asked = [_those(form.frequencies, {**values, **ladder.settings}) for ladder in ladders]
+    off = [np.abs(one.apart(form.frequencies(*one.arrays.values(), **each))) for one, each in zip(ladders, asked, strict=True)]
+    wide = [(each.max(), (each * ladder.theta).max()) for ladder, each in zip(ladders, off, strict=True) if np.any(each > 8 * ladder.error)]
+    if not wide:
+        return ()
+    relative, turn = (float(max(each)) for each in zip(*wide, strict=True))
+    return (f"{OFF} {relative:.1g} of themselves: angles are right to position {int(RIGHT / turn)}, and off by more than {RIGHT:g} beyond",)
 
 
 def _of_whole_wavelengths(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> Fit | None:

@@ -155,7 +155,7 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
         ours["max_distance"] = FEW_ROWS
     if "length" in ours and "x" in plan.needs:
         ours |= {name: FAR[name] for name in FAR if name in ours}
-    elif "length" in ours and "q" in plan.needs:
+    elif "length" in ours and "q" in plan.needs and {"positions", "query_positions"} & {*plan.needs}:
         ours["length"] = OF_TABLES
     if {"order", "layout"} <= ours.keys() and {"sections", "axes"} & ours.keys():  # neighbours are the same pairs in two orders
         ours["layout"] = "half"

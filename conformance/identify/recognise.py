@@ -10,6 +10,7 @@ from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Exchange, Probe, first, others
+from conformance.identify.turns import Turns
 from conformance.spec import words
 from conformance.spec.declarations import operations
 
@@ -20,6 +21,7 @@ REFUSABLE = ("shift", "sides")
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
 #: What is said of code that turns by the numbers that were tried as positions.
+SWAPPED, TURNED = "its first result is made of {}, though it takes {} first: it is called by name", {"q": "queries", "k": "keys"}
 ANGLES = "unknown: every pair turns by what was given for the token's position itself, so that the function may take angles"
 OF_ANGLES = "which operation it is: where it takes an angle for each pair, write a function of x, cos, sin that gives it theirs"
 
@@ -95,8 +97,26 @@ def _known(signature: Signature, probe: Probe, identity: Identity) -> Found:
     """Return a function that gives what an operation gives; of one whose names say nothing, it may be another."""
     if probe.plan.guessed and _by_angles(identity):
         return Found(signature, Identity(None, ANGLES, unseen=(OF_ANGLES,)), asked=tuple(probe.seen or ()))
-    whole, called = _by_contract(*_by_factor(*_by_part(probe, identity)))
+    whole, called = _in_order(*_by_contract(*_by_factor(*_by_part(probe, identity))))
     return Found(signature, whole, _answered_in(whole, called), asked=tuple(called.seen or ()))
+
+
+def _in_order(identity: Identity, probe: Probe) -> tuple[Identity, Probe]:
+    """Return the call by name, in the order of the results, where queries and keys come back in another order than they are taken."""
+    view, plan = identity.view, probe.plan
+    taken = [role for role in (*plan.arguments, *plan.keywords.values()) if role in ("q", "k")]
+    if not isinstance(view, Turns) or len(taken) != len(TURNED) or plan.keywords or view.unlike():
+        return identity, probe
+    try:
+        first = view.first_of()
+    except (Refused, OutOfTimeError):
+        return identity, probe
+    if first == taken[0]:
+        return identity, probe
+    named = {argument.name: role for argument, role in zip(probe.signature.positional, plan.arguments, strict=False)}
+    by_name = replace(plan, arguments=(), keywords=dict(sorted(named.items(), key=lambda each: each[1] != first)))
+    said = replace(identity, seen=(*identity.seen, SWAPPED.format(*(TURNED[role] for role in (first, taken[0])))))
+    return replace(said, view=replace(view, probe=replace(view.probe, plan=by_name))), replace(probe, plan=by_name)
 
 
 def _better(best: tuple[Identity, Probe] | None, other: tuple[Identity, Probe]) -> tuple[Identity, Probe]:

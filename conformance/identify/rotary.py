@@ -12,7 +12,7 @@ from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import Growth, Ladder, followed, grown, known, rule, turned
+from conformance.identify.ladders import OFF, Growth, Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
@@ -209,6 +209,8 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
+    if any(line.startswith(OFF) for line in identity.seen):  # what was measured is right by its own frequencies alone
+        seen = tuple(line for line in seen if not line.startswith((RIGHT, ARITHMETIC)))
     start, lowest = _start(turns, found, identity, sign)
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}

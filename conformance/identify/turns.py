@@ -160,6 +160,14 @@ class Turns:
                 return same_shape and not np.allclose(values[0], values[1], atol=APART * np.abs(x).max())
         return False
 
+    def first_of(self) -> Literal["q", "k"]:
+        """Return of which of queries and keys the first result is made, where both come back."""
+        x = 1 + np.arange(self.width).reshape(1, 1, 1, -1) % 7 / 4
+        shaped = arranged(x, self.order)
+        arrays = self._arrays(shaped, np.zeros(1, dtype=int), x.shape)
+        alike, apart = self.probe(**arrays)[self.result], self.probe(**{**arrays, "k": 0 * shaped})[self.result]
+        return "q" if np.array_equal(alike, apart) else "k"
+
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
         positions = np.arange(position + 1) if self.positions == "from_zero" else np.array([position])

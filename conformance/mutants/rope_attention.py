@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants.building import OPERATIONS, Arrays, Function, Mistake, Parameters, altered
+from conformance.mutants.positions import index
 from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.mutant import Mutant
 from refimpl import attention
@@ -77,7 +78,24 @@ PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
         threads=("https://github.com/karpathy/nanochat/pull/489",),
         origin="in the style of a sign that is turned round, in one of the two only",
     ).made_by(lambda m, n: (m, -n)),
+    Mistake(
+        "turned-by-index-at-end",
+        does="turns by the index of the token, whatever the positions are: queries as the last of the keys",
+        should="turn queries and keys by the positions that are given",
+        fix="pass position_ids on to the rotation",
+        threads=("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/huggingface/transformers/issues/22161"),
+        origin="in the style of positions that are ignored, with a cache",
+    ).made_by(lambda m, n: (index(m) + n.shape[-1] - m.shape[-1], index(n))),
 )
+#: What befalls attention alone: without a mask it is the same as the positions ignored.
+BY_INDEX: tuple[Mistake, Callable[[Array, Array], Pair]] = Mistake(
+    "turned-by-index",
+    does="turns by the index of the token, whatever the positions are; the mask goes by positions",
+    should="turn queries and keys by the positions that are given",
+    fix="pass position_ids on to the rotation",
+    threads=("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/huggingface/transformers/issues/22161"),
+    origin="in the style of positions that are ignored",
+).made_by(lambda m, n: (index(m), index(n)))
 
 
 TWO_BASES = Mistake(
@@ -334,6 +352,8 @@ def of_pairs(operation: str) -> Iterator[Mutant]:
 def of_attention(operation: str) -> Iterator[Mutant]:
     """Return what befalls attention over turned queries and keys, and its weights, whatever turns them."""
     yield from of_pairs(operation)
+    by_index, place = BY_INDEX
+    yield by_index.at(operation, Rotary(place=place).of(operation))
     for mistake, see in MASK_MISTAKES:
         yield mistake.at(operation, Rotary(see=see).of(operation))
     for mistake, change in INPUT_MISTAKES:

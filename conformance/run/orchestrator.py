@@ -200,10 +200,14 @@ class _Run:
             diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
                 self.diagnoses[_name(case)] = diagnosis
-        if self.diagnoses and (path := configured(self.session.target)[0]) is not None:
-            from conformance.diagnosis.miscounted import miscounted
+        if not self.diagnoses:
+            return
+        from conformance.diagnosis.miscounted import miscounted
+        from conformance.diagnosis.sides import of_sides
 
-            every = {_name(case): case.checked for case in self._fit() if case.checked}
+        every = {_name(case): case.checked for case in self._fit() if case.checked}
+        self.diagnoses |= dict(of_sides(every, self.diagnoses))
+        if (path := configured(self.session.target)[0]) is not None:
             self.diagnoses |= dict(miscounted(every, self.diagnoses, path))
 
     def _vectors(self, case: Case) -> None:
