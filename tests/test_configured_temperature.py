@@ -27,6 +27,7 @@ MINISTRAL: dict[str, Any] = {
 FLAT = {**MINISTRAL, "rope_parameters": {**MINISTRAL["rope_parameters"], "llama_4_scaling_beta": 0}}
 QWEN = {"model_type": "qwen", **SIZES, "seq_length": 2_048, "max_position_embeddings": 8_192, "use_logn_attn": True}
 SHORT = {**QWEN, "seq_length": 8_192}
+LONG = {**QWEN, "seq_length": 8_192, "max_position_embeddings": 32_768}
 PLAIN = {"model_type": "llama", **SIZES}
 
 LLAMA_4_CODE = """
@@ -88,7 +89,8 @@ def test_code_that_multiplies_queries_as_the_configuration_says_conforms(
         (LLAMA_4_CODE.replace('text.get("floor_scale", 8192)', "8192"), STEEP, "every layer without rotation", "length-ignored"),
         (MINISTRAL_CODE.replace("floor(positions", "floor((positions + 1)"), MINISTRAL, "every layer", "shift-of-llama-4"),
         (MINISTRAL_CODE.replace("np.floor", ""), MINISTRAL, "every layer", "floor-missing"),
-        (QWEN_CODE.replace('configuration["seq_length"]', "2048"), {**QWEN, "seq_length": 4_096}, "every layer", "original_length=2048"),
+        (QWEN_CODE.replace('configuration["seq_length"]', "2048"), {**QWEN, "seq_length": 4_096}, "every layer", "length-ignored"),
+        (QWEN_CODE.replace('configuration["seq_length"]', "4096"), LONG, "every layer", "original_length=4096"),
         (QWEN_CODE.replace("np.maximum(", "(").replace(", 1.0)", ")"), QWEN, "every layer", "below-one"),
         (ONES, QWEN, "every layer", "left-out"),
     ],

@@ -347,8 +347,8 @@ def test_code_that_asks_a_debugger_is_told_the_line_where_it_does(
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(of("x, positions, base", "breakpoint()\n    return x"), encoding="utf-8")
 
-    assert cli.main(["check", "mine.py", "--level", "smoke"]) == 1
-    assert re.search(r"BdbQuit \(mine\.py:[56] in f\)", capsys.readouterr().out)
+    assert cli.main(["check", "mine.py", "--level", "smoke"]) == 2
+    assert re.search(r"BdbQuit \(mine\.py:[56] in f\): remove breakpoint\(\)", capsys.readouterr().err)
 
 
 def test_first_errors_are_of_at_least_forty_kinds() -> None:

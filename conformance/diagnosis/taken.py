@@ -24,8 +24,8 @@ from refimpl.spec import Operation, Parameter
 
 #: So many drawn calls must be right of the narrowest declaration, and so many where a saying is left out, or one is told.
 TRIED, TOLD = 8, 24
-#: So many of the narrowest declarations are tried.
-COMBINATIONS = 96
+#: So many of the narrowest declarations are tried: all 120 of ALiBi's, whose masked squares come last.
+COMBINATIONS = 128
 #: So much is asked at least, and that share of it must go wrong: else code is not declared too widely, but wrong somewhere.
 ASKED, SHARE = 8, 0.1
 #: Numbers of heads that code takes which knows powers of two only.
