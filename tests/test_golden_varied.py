@@ -12,7 +12,8 @@ from conformance import run
 from conformance.adapt.selection import is_drawn
 from conformance.calls.outcomes import Passed
 from conformance.calls.takes import Takes
-from conformance.checks.evidence import known
+from conformance.checks import golden_checks
+from conformance.checks.evidence import gathered, known
 from conformance.golden import answers
 from conformance.golden.calls import drawn
 from conformance.golden.varied import varied
@@ -27,8 +28,8 @@ from tools.narrow.declaring import Declaration
 
 NAMES = sorted(operations())
 ALONE = {name for name, conviction in lock.read().items() if conviction.alone}
-#: What a run judges of an operation at least, besides.
-DRAWN = 24
+#: What a run judges of an operation at least, besides, and how many more it looks through for what convicts a known mistake.
+DRAWN, LOOKED = golden_checks.ENOUGH["core"], gathered.LOOK["core"]
 
 
 def task(name: str) -> Task:
@@ -51,12 +52,21 @@ def golden(name: str, every: Iterator[Arguments]) -> Iterator[Vector]:
 @functools.cache
 def judged(name: str) -> list[Vector]:
     """Return what is drawn of an operation, like stored cases first."""
-    others = drawn(operations()[name], restrictions={}, takes=Takes(), dtype="float32", seed=1)
-    return list(golden(name, chain(calls(name), islice(others, DRAWN))))
+    return list(golden(name, chain(calls(name), others(name, 0, DRAWN))))
+
+
+@functools.cache
+def looked_through(name: str) -> list[Vector]:
+    return list(golden(name, others(name, DRAWN, DRAWN + LOOKED)))
+
+
+def others(name: str, first: int, end: int) -> Iterator[Arguments]:
+    return islice(drawn(operations()[name], restrictions={}, takes=Takes(), dtype="float32", seed=1), first, end)
 
 
 def convicts(name: str, function: Callable[..., Any]) -> bool:
-    given = ((vector, known.answer(name, function, vector.inputs, vector.parameters)) for vector in judged(name))
+    every = chain.from_iterable(source(name) for source in (judged, looked_through))
+    given = ((vector, known.answer(name, function, vector.inputs, vector.parameters)) for vector in every)
     return any(known.convicted(vector, found, task(name)) for vector, found in given)
 
 

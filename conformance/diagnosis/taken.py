@@ -4,7 +4,7 @@ The narrowest declaration is tried first, then each of its sayings is left out i
 cases drawn inside, so that nothing is told which doesn't hold.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, product
 from typing import Any
@@ -24,7 +24,7 @@ from refimpl.spec import Operation, Parameter
 
 #: So many drawn calls must be right of the narrowest declaration, and so many where a saying is left out, or one is told.
 TRIED, TOLD = 8, 24
-#: So many of the narrowest declarations are tried: all 120 of ALiBi's, whose masked squares come last.
+#: So many of the narrowest declarations are tried.
 COMBINATIONS = 128
 #: So much is asked at least, and that share of it must go wrong: else code is not declared too widely, but wrong somewhere.
 ASKED, SHARE = 8, 0.1
@@ -82,10 +82,20 @@ def _made(checked: Sequence[Checked]) -> list[Checked]:
 
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
-    """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0."""
+    """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0.
+
+    Those that depart least from the usual come first: there may be thousands.
+    """
     values = {name: list(_values(asking, parameter, checked)) for name, parameter in asking.operation.parameters.items()}
-    for way, takes, *chosen in product(_ways(asking, checked), _fewest(asking, checked), *filter(None, values.values())):
+    for way, takes, *chosen in _least_departing(_ways(asking, checked), _fewest(asking, checked), *filter(None, values.values())):
         yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
+
+
+def _least_departing(*choices: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield one of each, first with as few as possible that aren't the first of theirs."""
+    every = product(*map(enumerate, choices))
+    for chosen in sorted(every, key=lambda one: sum(place > 0 for place, _ in one)):
+        yield [value for _, value in chosen]
 
 
 def _ways(asking: Asking, checked: Sequence[Checked]) -> Iterator[Way]:

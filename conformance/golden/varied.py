@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from conformance.calls.takes import WHEN, Takes, sharing
 from conformance.golden import features
 from conformance.golden.calls import Generator, generator, of_sizes
@@ -11,6 +13,9 @@ from conformance.spec.choices import agree, candidates
 from conformance.spec.ranges import VALUES
 from conformance.spec.vectors import Vector, load
 from refimpl.spec import Operation, Parameter, axis_names, fixed_size
+
+#: How far positions of a stored case are moved at the most.
+FURTHER = 16
 
 
 def varied(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Arguments]:
@@ -26,7 +31,8 @@ def varied(operation: Operation, *, restrictions: Mapping[str, object], takes: T
     unlike = {_kept(vector): vector for vector in stored if _fits(operation, sizes_of(operation, vector), takes)}.values()
     every = ((dict(each.parameters), sizes_of(operation, each), _batched(operation, each, takes)) for each in unlike)
     for vector, call in zip(unlike, of_sizes(operation, every, takes, dtype, rng), strict=True):
-        yield call.with_arrays(**{name: features.exact(array, dtype) for name, array in vector.inputs.items() if _is_setting(name)})
+        kept = {name: features.exact(array, dtype) for name, array in vector.inputs.items() if _is_setting(name)}
+        yield call.with_arrays(**kept, **_moved(vector, takes, rng))
 
 
 def sizes_of(operation: Operation, vector: Vector) -> Sizes:
@@ -43,6 +49,16 @@ def _batched(operation: Operation, vector: Vector, takes: Takes) -> tuple[bool, 
     """Return whether the first and the last positions of a stored case have rows of their own, and code takes them."""
     own = [rows_of_their_own(operation.arrays[name], array) for name, array in vector.inputs.items() if is_position(name)]
     return (own[0], own[-1]) if own and not takes.one_row else (False, False)
+
+
+def _moved(vector: Vector, takes: Takes, rng: Generator) -> dict[str, np.ndarray]:
+    """Return the positions of queries and keys, all a few further on: how they lie shows a mistake; none where these are declared."""
+    positions = {name: array for name, array in vector.inputs.items() if is_position(name)}
+    step, (low, high) = int(rng.integers(1, FURTHER)), takes.bounds
+    moved = {name: array + step for name, array in positions.items()}
+    inside = all(low <= array.min() and array.max() <= high for array in moved.values())
+    free = takes.positions == takes.queries == takes.rows == "any"
+    return moved if len(moved) > 1 and free and inside else {}
 
 
 def _is_setting(name: str) -> bool:
