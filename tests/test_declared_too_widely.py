@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from conformance.calls.outcomes import Diagnosis, Report
 from conformance.calls.status import Status
 from conformance.calls.takes import Takes
 from conformance.diagnosis.asking import Asking, Declaration, holds
+from conformance.diagnosis.taken import _least_departing
 from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
 
@@ -279,3 +281,11 @@ def test_what_is_wrong_inside_is_no_advice_though_drawn_calls_pass(tmp_path: Pat
 
     assert report.status == Status.DIFFERS
     assert not any("lowest" in found.fix for found in report.diagnoses.values())
+
+
+def test_declarations_that_depart_least_from_the_usual_are_tried_first() -> None:
+    tried = list(_least_departing("ab", "cde", "fg"))
+
+    departures = [sum(value not in "acf" for value in each) for each in tried]
+    assert departures == sorted(departures)
+    assert sorted(map(tuple, tried)) == sorted(product("ab", "cde", "fg"))
