@@ -117,7 +117,7 @@ JAX = {
     "import jax; jax.config.update('jax_numpy_rank_promotion', 'raise')": "JAX's configuration",
     "import jax; jax.numpy.cos = jax.numpy.sin": "names of JAX",
 }
-MADE = {"numpy": "np.asarray", "torch": "torch.from_numpy", "jax": "jax.numpy.asarray"}
+MADE = {"numpy": "", "torch": "torch.from_numpy", "jax": "jax.numpy.asarray"}
 TRAPS = {"ctypes.CDLL(None).feenableexcept(1)": "which floating-point exceptions end the process"}
 PROCESSORS = {"os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})": "on which processors it runs"}
 SEVERAL = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
