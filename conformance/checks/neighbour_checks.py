@@ -1,8 +1,8 @@
 """Ask for calls that passed in turn with their neighbours: what was kept of the one answers the other, and shows."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -51,37 +51,76 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
     """Yield the judgement of every neighbour, each between two of its call; of these only where they fail now.
 
     Of each name one is judged: the first to which the right answer to the call would be wrong; dear calls are asked for what is left.
-    Where none is, since every call has conventions under which it makes no difference, the first one is asked under others.
+    One whose arrays had to change with a parameter comes last: keys that know the arrays tell it apart. Where none is, since every call
+    has conventions under which it makes no difference, the first one is asked under others.
     """
-    operation, tries = operations()[task.operation], Counter[str]()
-    unseen: dict[str, tuple[Checked, Arguments]] = {}
-    refuses = "refusing" in subject.manners
-    every = ((each, Arguments(each.vector.inputs, each.vector.parameters)) for each in calls)
-    for each, call in sorted(every, key=lambda pair: _cost(operation, pair[1]) > PRODUCTS):
-        asked, before, settled = False, _right(task, call), partial(_settled, tries, call)
-        if before is None:
-            continue
-        for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes, settled=settled):
-            told = f"{name}{BEHIND}" if _seen_otherwise(call, other) is not None else f"{name}{_few(call, name)}"
-            found = None if tries[told] == TRIES else _right(task, other)
-            if found is None:
-                continue
-            if known.difference(found, before, task.dtype) <= SHOWS:
-                unseen.setdefault(told, (each, other))
-                continue
-            vector = _telling(task, f"{each.vector.id}-{told.replace(' ', '-')}", (call, before), (other, found))
-            tries[told] += 1
-            if vector is not None:
-                tries[told], asked = TRIES, True
-                yield from _again(subject, task, each)
-                yield vector_checks.check(subject, task, vector)
-                cut = _cut(vector) if refuses else None
-                if cut is not None:
-                    yield from _after_a_refusal(subject, task, each, vector, cut)
-                    refuses = False
+    told_apart, refuses = _ToldApart(task), "refusing" in subject.manners
+    for each in sorted(calls, key=lambda one: _cost(operations()[task.operation], _call(one)) > PRODUCTS):
+        asked = False
+        for vector in told_apart.from_call(each):
+            asked = True
+            yield from _again(subject, task, each)
+            yield vector_checks.check(subject, task, vector)
+            cut = _cut(vector) if refuses else None
+            if cut is not None:
+                yield from _after_a_refusal(subject, task, each, vector, cut)
+                refuses = False
         yield from _again(subject, task, each) if asked else ()
-    for told, (each, other) in unseen.items():
-        yield from _under_other_conventions(subject, task, told, each, other) if not tries[told] else ()
+    for each, vector in told_apart.with_other_arrays():
+        yield from _again(subject, task, each)
+        yield vector_checks.check(subject, task, vector)
+        yield from _again(subject, task, each)
+    for told, (each, other) in told_apart.unseen.items():
+        yield from _under_other_conventions(subject, task, told, each, other) if not told_apart.tries[told] else ()
+
+
+@dataclass
+class _ToldApart:
+    """Neighbours to which the right answer to their call would be wrong, one of each name, and those that were looked at in vain."""
+
+    task: Task
+    tries: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, tuple[Checked, Arguments]] = field(default_factory=dict)
+    changed: dict[str, list[tuple[Checked, Arguments]]] = field(default_factory=lambda: defaultdict(list))
+
+    def from_call(self, each: Checked) -> Iterator[Vector]:
+        """Yield those of a call whose arrays are the call's where a parameter is another."""
+        call, task = _call(each), self.task
+        before = _right(task, call)
+        if before is None:
+            return
+        inside, settled = task.descriptor.inside, partial(_settled, self.tries, call)
+        for name, other in neighbours(operations()[task.operation], call, restrictions=inside, takes=task.takes, settled=settled):
+            told = f"{name}{BEHIND}" if _seen_otherwise(call, other) is not None else f"{name}{_few(call, name)}"
+            if other.parameters != call.parameters and call.with_parameters(**other.parameters).key != other.key:
+                self.changed[told] += [(each, other)] if len(self.changed[told]) < TRIES else []
+            else:
+                yield from self._seen(each, (call, before), told, other)
+
+    def with_other_arrays(self) -> Iterator[tuple[Checked, Vector]]:
+        """Yield those, and what they are neighbours of, of which every one of their name has other arrays too."""
+        for told, few in self.changed.items():
+            for each, other in few:
+                call = _call(each)
+                before = None if self.tries[told] == TRIES else _right(self.task, call)
+                if before is not None:
+                    yield from ((each, vector) for vector in self._seen(each, (call, before), told, other))
+
+    def _seen(self, each: Checked, call: Answered, told: str, other: Arguments) -> Iterator[Vector]:
+        """Yield a neighbour that is seen to differ, after which no other of its name is."""
+        found = None if self.tries[told] == TRIES else _right(self.task, other)
+        if found is None:
+            return
+        if known.difference(found, call[1], self.task.dtype) <= SHOWS:
+            self.unseen.setdefault(told, (each, other))
+            return
+        vector = _telling(self.task, f"{each.vector.id}-{told.replace(' ', '-')}", call, (other, found))
+        self.tries[told] = self.tries[told] + 1 if vector is None else TRIES
+        yield from [] if vector is None else [vector]
+
+
+def _call(each: Checked) -> Arguments:
+    return Arguments(each.vector.inputs, each.vector.parameters)
 
 
 def _settled(tries: Mapping[str, int], call: Arguments, name: str) -> bool:
@@ -98,7 +137,7 @@ def _few(call: Arguments, name: str) -> str:
 
 def _under_other_conventions(subject: Subject, task: Task, told: str, each: Checked, neighbour: Arguments) -> Iterator[Checked]:
     """Yield the judgement of a call and its neighbour under the first other convention that tells them apart."""
-    operation, asked = operations()[task.operation], Arguments(each.vector.inputs, each.vector.parameters)
+    operation, asked = operations()[task.operation], _call(each)
     for call, other in under_other_conventions(operation, asked, neighbour, restrictions=task.descriptor.inside, takes=task.takes):
         before, found = _right(task, call), _right(task, other)
         if before is None or found is None or known.difference(found, before, task.dtype) <= SHOWS:
