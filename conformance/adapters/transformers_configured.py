@@ -115,7 +115,8 @@ class Layers:
         if not kinds:
             message = f"{self.modeling.__name__} has no attention of its own"
             raise Unsupported(message)
-        return kinds[0](configuration, layer)
+        by_layer = "layer_idx" in inspect.signature(kinds[0].__init__).parameters
+        return kinds[0](configuration, *[layer] * by_layer)
 
     def _ends_unturned(self, layer: int) -> bool:
         """Whether attention ends so, or doesn't run alone and says it by a switch; of a model without a rotary module, every kind of it."""
