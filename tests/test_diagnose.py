@@ -236,6 +236,32 @@ def test_code_that_takes_the_length_from_its_call_is_named_as_that(name: str, ki
     assert f"{name}/length-from-{kind}" in named(diagnose(name, observe(name, rotate), "float32"))
 
 
+@pytest.mark.parametrize("name", ["dynamic_ntk.rotate", "longrope.rotate"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        lambda positions, _: positions.max(),
+        lambda positions, _: positions[..., -1].max(),
+        lambda positions, _: positions[..., -1].max() + 1,
+        lambda positions, _: np.atleast_2d(positions)[0].max() + 1,
+        lambda positions, length: min(length, positions.max() + 1),
+    ],
+    ids=["largest", "last", "last plus 1", "of the first row", "smaller of both"],
+)
+def test_what_is_said_of_a_length_from_positions_is_true_of_each_rule_that_few_calls_show(name: str, size: Callable[[np.ndarray, int], Any]) -> None:
+    def rotate(x: np.ndarray, positions: np.ndarray, *given: np.ndarray, length: int, **parameters: Any) -> np.ndarray:
+        taken = max(1, int(size(positions, length)))
+        return np.asarray(operations()[name].function(x, positions, *given, length=taken, **parameters))
+
+    few = [one for one in observe(name, rotate) if one.vector.id.endswith(("/first-positions", "/short-in-long", "/short-in-long-half"))]
+    diagnosis = diagnose(name, few, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.mutants == (f"{name}/length-from-positions",)
+    assert diagnosis.does == "takes the length of the sequence from the positions of the call"
+    assert diagnosis.fix.startswith("take the length as an argument; where it is the largest position plus 1, ")
+
+
 @pytest.mark.parametrize(("number", "added"), [(-1e4, False), (-100.0, False), (-10.0, True)])
 def test_a_mask_that_is_a_number_is_told_as_one(number: float, added: bool) -> None:  # noqa: FBT001  a case
     made = Rotary(soften=functools.partial(masking.numbered, number=number, added=added)).of("rope.attend")

@@ -285,7 +285,7 @@ def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
         return None
     every = ", ".join(filter(None, (found.way.declared, *said)))
     otherwise = bool(found.values.keys() & asking.task.descriptor.restrictions.keys())
-    besides = f"{_narrowing(asking, found, said)}{', or take what else is asked for' if said else ''}"
+    besides = f"{_narrowing(asking, found, said)}{', or take what else is asked for' if said and not asking.named else ''}"
     instead = f"declare {every} in implements({shown(operation)}, ...) in place of what it declares"
     add = "" if not every else instead if otherwise else besides
     kind = "another" if otherwise else "a narrower"

@@ -51,7 +51,8 @@ class Ladder:
 
     def apart(self, theta: np.ndarray) -> np.ndarray:
         """Return how far frequencies are from those that were seen, relative to these."""
-        return np.asarray(np.log(np.where(theta == self.theta, 1.0, theta / self.theta)))
+        ratio = np.divide(theta, self.theta, out=np.ones(self.theta.shape), where=theta != self.theta)  # pairs that rest are 0 in both
+        return np.asarray(np.log(ratio))
 
     def only(self, pairs: slice) -> "Ladder":
         """Return the same, blind to the other pairs."""

@@ -136,12 +136,16 @@ def position_mutants(operation: str, slugs: Iterable[str] = tuple(MISTAKES)) -> 
         yield replace(mistake.at(operation, moving(operation, change)), inherited=True)
 
 
-LENGTH_FIX = "take the length as an argument, or append a token at position length - 1 and drop its result: adapters by identify do that"
+#: Few calls tell the largest position plus 1 from the last one, from that of the first row, or from either without the 1.
+LENGTH_FIX = (
+    "take the length as an argument; where it is the largest position plus 1, one can also append a token at position length - 1 and drop "
+    "its result: adapters by identify do that"
+)
 #: What is taken for the length of a sequence by code that isn't given it: from the positions of a call.
 LENGTHS: tuple[tuple[Mistake, Callable[[Array], int]], ...] = (
     Mistake(
         "length-from-positions",
-        does="takes the largest position of the call plus 1 for the length of the sequence",
+        does="takes the length of the sequence from the positions of the call",
         should="follow the length that is asked for: a call may hold its first tokens only",
         fix=LENGTH_FIX,
         kind="convention",
