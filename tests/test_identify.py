@@ -38,7 +38,7 @@ FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores, a matrix and a permutation of weights are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix", "permute"}
 #: No call of the first is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"axial_rope.positions", "mrope.positions", "none.rotate"}
+UNTRIED = {"axial_rope.positions", "mrope.positions", "mixed_rope.rotate", "temperature.learned_scale", "none.rotate"}
 #: What encodes an image whose channels come first, or has 64 patches and no more.
 OF_IMAGES = {"vit-mae", "rt-detr", "detr"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
