@@ -85,7 +85,8 @@ class Attention:
         configuration._attn_implementation = "queries"  # noqa: SLF001 - from_pretrained's argument sets no other
         with torch.device("meta"):
             self.module = found.attention(configuration, layer).eval()
-        if getattr(self.module, "indexer", None) is not None:
+        self.masked = getattr(self.module, "indexer", None) is not None
+        if self.masked:
             self.module.indexer = _FirstKey()
         if hasattr(self.module, "compressor"):
             self.module.compressor = None
@@ -93,12 +94,8 @@ class Attention:
             if isinstance(each, torch.nn.Linear):
                 self.module.set_submodule(name, _Ones(each.out_features))
         self.module.to_empty(device="cpu")
-        for each in self.module.modules():
-            for weight in each.parameters(recurse=False):
-                torch.nn.init.ones_(weight)
-            for name in SMALL:
-                if hasattr(each, name):
-                    setattr(each, name, 0.0)
+        self.mixes = any(isinstance(each, torch.nn.Conv1d) for each in self.module.modules())
+        _fill(self.module)
 
     def learn(self, slopes: torch.Tensor, biases: torch.Tensor) -> None:
         """Take what a checkpoint holds of the factors of its heads."""
@@ -109,8 +106,9 @@ class Attention:
         rows, tokens = positions[None], len(positions)
         given = {
             "hidden_states": torch.ones(1, tokens, 1), "position_embeddings": self._tables(rows), "position_ids": rows,
-            "attention_mask": torch.zeros(1).expand(1, 1, tokens, tokens), "past_key_values": Cached(before), "shared_kv_states": {},
-            "prev_topk_indices": torch.zeros_like(rows)[..., None],
+            "attention_mask": torch.zeros(1).expand(1, 1, tokens, tokens) if self.masked else None,
+            "past_key_values": None if self.mixes else Cached(before),
+            "shared_kv_states": {}, "prev_topk_indices": torch.zeros_like(rows)[..., None],
         }  # fmt: skip
         asked = inspect.signature(self.module.forward).parameters
         try:
@@ -139,6 +137,18 @@ class Attention:
     def unscaled(self) -> torch.Tensor:
         """Return what no position scales: the logarithm of 1 comes at position 0, or where code counts from 1, one before it."""
         return self.queries(torch.zeros(1, dtype=torch.int64), -1)[0, 0]
+
+
+def _fill(module: Any) -> None:
+    """Give a module weights of ones, norms that leave ones as they are, and convolutions in which a token gets nothing of others."""
+    for each in module.modules():
+        for weight in each.parameters(recurse=False):
+            torch.nn.init.ones_(weight)
+        for name in SMALL:
+            if hasattr(each, name):
+                setattr(each, name, 0.0)
+        if isinstance(each, torch.nn.Conv1d):
+            each.weight.data.zero_()[:, 0, -1] = 1
 
 
 def _in_a_row(positions: torch.Tensor) -> Iterator[torch.Tensor]:
