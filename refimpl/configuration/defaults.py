@@ -18,7 +18,7 @@ HEAD_DIMS = {
     512: ("deepseek_v4",),
     256: (
         *("diffusion_gemma", "embedding_gemma2", "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "qwen3_5"),
-        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "vaultgemma"),
+        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
     ),
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
@@ -58,10 +58,19 @@ ROPES: Mapping[str, Mapping[str, Any]] = {
     },
     "lfm3": {**SLIDING, "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 1e6}},
     "mellum": {**SLIDING, "full_attention": {"rope_type": "default", "rope_theta": 5e5}},
+    "mimo_v2_flash": {
+        "full_attention": {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.334},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.334},
+    },
     "ministral3": {**OF_MISTRAL, "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16384},
     "mistral4": {**OF_MISTRAL, "rope_theta": 1e4, "factor": 128.0, "original_max_position_embeddings": 8192},
     "mistral_large4": {
         **YARN, "rope_theta": 1e4, "factor": 2048.0, "original_max_position_embeddings": 512, "attention_factor": 1.0,
+    },
+    "muse_spark": {"rope_type": "default", "rope_theta": 5e5},
+    "zaya": {
+        "hybrid": {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.5},
+        "hybrid_sliding": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5},
     },
 }  # fmt: skip
 
@@ -110,6 +119,8 @@ def of_lfm3_images(layers: int, _: Mapping[str, Any]) -> list[str]:
 KINDS: Mapping[str, Kinds] = {
     **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified"), of_gemma4),
     **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), cycled(LINEAR, LINEAR, LINEAR, FULL)),
+    **dict.fromkeys(("bamba", "granitemoehybrid"), cycled(LINEAR)),
+    **dict.fromkeys(("cwm", "granite_swa", "granitemoe_swa"), cycled(FULL, SLIDES, SLIDES, SLIDES)),
     "bailing_hybrid": cycled(*[LINEAR] * 5, FULL),
     "deepseek_v4": cycled("compress"),
     "dots3_note": of_dots3,
@@ -121,6 +132,7 @@ KINDS: Mapping[str, Kinds] = {
     "minimax": cycled(FULL, LINEAR),
     "qwen4_exp": cycled(LINEAR, LINEAR, LINEAR, INDEXED),
     "recurrent_gemma": cycled("recurrent", "recurrent", SLIDES),
+    "zaya": cycled("hybrid"),
 }
 
 

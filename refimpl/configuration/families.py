@@ -69,6 +69,8 @@ class Family:
     """Whether the base stands in a mapping of attention's own."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
+    one_base_before: bool = False
+    """Whether transformers 4.57 took the base that stands for all kinds, where 5.23 gives some their own."""
     kind_bases: Mapping[str, float] = field(default_factory=dict)
     """The bases of kinds for which a key of their own gives one, or the mapping, and no key beside it."""
     plain: tuple[str, ...] = ()
@@ -165,13 +167,11 @@ class Family:
     image_twins: Mapping[str, str] = field(default_factory=dict)
     """What other code reads in the place of one of these."""
     dense_turn: bool = False
-    """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
+    """Whether layers before the pattern whose feed-forward part is dense turn, if all of these have full attention."""
     indexer: Indexer | None = None
     """The indexer that picks keys, where there is one."""
     learned: bool = False
     """Whether weights hold exponents of the frequencies, and by how much queries grow with the logarithm of their position."""
-    variant: str = ""
-    """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     spelt: Mapping[str, str] = field(default_factory=dict)
     """Other spellings of common keys."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -195,7 +195,6 @@ CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=NEOX, ma
 MIXFORMER = Family(base_fixed=True, mapped=False, rotary_dim=32)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
-MUSE = Family(base=5e5, resting=4)
 HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="contiguous")
 BLOCKS_OF_MINIMAX = "of a block of keys the largest of the products"
 BLOCKS_OF_QWEN = "the means of blocks of keys turn as the first key of each, and products are clipped at 0 and added up"
@@ -207,7 +206,8 @@ PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
-        *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
+        *("granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe"),
+        "hyperclovax",
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
@@ -222,13 +222,15 @@ WHOLE = frozenset(
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
         *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
-        *("gemma3n", "gpt_oss", "granite", "granite_docling", "granite_swa", "granitemoe", "granitemoehybrid"),
+        *("gemma3n", "gpt_oss", "granite", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
+        "granitemoehybrid",
         *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
         *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
         *("minimax", "ministral", "ministral3", "mistral", "mixtral", "mllama", "modernbert", "modernbert-decoder"),
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
-        *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2", "t5gemma2"),
+        *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
+        *("t5gemma2", "t5gemma2_decoder"),
         *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
     }
 )
@@ -287,12 +289,13 @@ FAMILIES = {
     "codegen": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL, windowless="rest"),
-    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest"),
+    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest", unread=("rope_scaling",)),
     "cosmos3_edge": Family(base=1e8, axes_order="interleaved"),
     "csm": Family(base=5e5),
     "csm_depth_decoder": Family(base=5e5),
     "cwm": Family(base=1e6),
     "dbrx": Family(base_in_attention=True),
+    **dict.fromkeys(("deepseek_ocr2", "unlimited_ocr"), Family(unread=("head_dim",))),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
@@ -383,13 +386,13 @@ FAMILIES = {
     "modernbert-decoder": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
     "moonshine": Family("interleaved", fraction=0.9),
-    "muse_glimmer": MUSE,
-    "muse_spark": MUSE,
+    "muse_glimmer": Family(base=1e4, resting=4),
+    "muse_spark": Family(base=5e5, resting=4),
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
-    "olmo3": Family(base=5e5, plain=SLIDING, pattern=4, nested=True),
+    "olmo3": Family(base=5e5, kind_bases={"sliding_attention": 5e5}, one_base_before=True, plain=SLIDING, pattern=4, nested=True),
     "openelm": Family(mapped=False, unread=NEOX),
     "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
     "persimmon": Family(fraction=0.5),
@@ -420,7 +423,7 @@ FAMILIES = {
     "stablelm": Family(fraction=0.25),
     "stablelm_epoch": Family(fraction=0.25, mapped=False, unread=("partial_rotary_factor",)),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
-    "t5gemma2": GEMMA3,
+    **dict.fromkeys(("t5gemma2", "t5gemma2_decoder"), GEMMA3),
     "youtu": LATENT,
     "wav2vec2-bert": CONFORMER,
     "wav2vec2-conformer": CONFORMER,

@@ -6,15 +6,16 @@ from typing import Any
 OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "nomic_bert", "qwen")
 GEMMA4 = ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")
 MODERNBERT = ("modernbert", "modernbert-decoder", "modernbert_decoder")
+GRANITE_SWA = ("granite_swa", "granitemoe_swa")
 MUSE = ("muse_glimmer", "muse_spark")
 #: Which known model types read a key that gives a base, or a base for every layer.
 BASES: Mapping[str, tuple[str, ...]] = {
     "compress_rope_theta": ("deepseek_v4",),
     "global_rope_theta": MODERNBERT,
-    "layer_rope_theta": MUSE,
+    "layer_rope_theta": (*GRANITE_SWA, *MUSE),
     "local_rope_theta": MODERNBERT,
     "rope_base": (),
-    "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
+    "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2", "t5gemma2_decoder"),
     "rope_ratio": ("chatglm",),
     "rope_embedding_base": ("phi3small",),
     "rope_freq_constant": ("openelm",),

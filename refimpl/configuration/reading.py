@@ -33,8 +33,6 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     own = family(model_type)
     section = section.respelt(own.spelt)
     own = whole.settled(section, own, notes)
-    if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
-        own = replace(own, unturned=(), variant="dense")
     verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
@@ -57,7 +55,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     whole.tell_unjudged(section, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
-        whole.verify_nested(section, rope, found, notes)
+        whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
     before = tuple(notes.decisions)
     kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
@@ -185,9 +183,6 @@ def _scaled(
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
-    if own.variant:
-        notes.find("missing", f"no-{own.variant}", section.name("model_type"), section.get("model_type"), scalings.WITHOUT[own.variant])
-        return Rotation(found.head_dim, found.channels, chosen_layout, own.variant, None, common)
     if own.grid is not None and own.grid.order:
         return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))

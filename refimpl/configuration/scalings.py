@@ -75,10 +75,13 @@ RULES = {
     "ntk": Rule("ntk_aware", {"factor": "factor"}, frozenset({"factor"}), fixed={"fastest": "slowed"}),
     "ntk-mixed": Rule("ntk_aware", {"factor": "factor", "mixed_b": "power"}, frozenset({"factor", "mixed_b"}), fixed={"fastest": "slowed"}),
 }
+#: Keys of a mapping that are read whatever its type is, and that one of the types reads.
+ALWAYS = spellings.COMMON | spellings.POSITION_AXES | {spellings.SLOPE}
+EVERY = ALWAYS.union(*(rule.reads() for rule in RULES.values()))
 #: Rules of types whose weights hold exponents of the frequencies, by what the rule is without these.
 LEARNED = {"yarn": "lerope"}
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
+UNNAMED = frozenset({"doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
 #: Between which sizes a number lies that must be positive, in words.
 SIZES = f"from {LEAST:g} to {MOST:g}"
@@ -89,7 +92,6 @@ WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "yarn_log": "blends frequencies geometrically",
-    "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies other frequencies than yarn's, or cosine and sine too, by numbers that the weights hold (LeRoPE)",
 }
 
@@ -176,9 +178,7 @@ def with_doublings(name: str, section: Section, family: Family, notes: Notes) ->
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     """Warn of keys of the mapping that its rope type doesn't read."""
     rule = RULES.get(name)
-    always = spellings.COMMON | spellings.POSITION_AXES | {spellings.SLOPE}
-    known = always | (rule.reads() if rule else frozenset())
-    every = always.union(*(each.reads() for each in RULES.values()))
+    known = ALWAYS | (rule.reads() if rule else frozenset())
     for key, value in rope.values.items():
         if key in known or value is None:
             continue
@@ -186,7 +186,7 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             says = f"be left out: by it vLLM multiplies {spellings.OF_VLLM[key]}; transformers doesn't read it"
             notes.find("warning", "ignored-key", rope.name(key), value, says)
             continue
-        close = "" if key in every else _meant_key(key, known if rule else every)
+        close = "" if key in EVERY else _meant_key(key, known if rule else EVERY)
         if close:
             notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
         elif rule is not None:

@@ -71,10 +71,11 @@ def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) ->
 def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
     """Return the language model's section: the top, unless a nested one has it."""
     top = Section(configuration)
-    for key in dict.fromkeys(path[0] for path in spellings.SECTIONS):
+    paths = spellings.SECTIONS_OF_TWO if top.get("model_type") in spellings.OF_TWO else spellings.SECTIONS
+    for key in dict.fromkeys(path[0] for path in paths):
         if top.get(key) is not None and not isinstance(top.get(key), Mapping):
             notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
-    found = [section for path in spellings.SECTIONS if (section := _within(top, path)) is not None]
+    found = [section for path in paths if (section := _within(top, path)) is not None]
     for other in found[1:]:
         _verify_other(other, found[0], notes)
     if not found:
@@ -93,7 +94,7 @@ def _within(top: Section, path: tuple[str, ...]) -> Section | None:
 
 def _verify_other(other: Section, section: Section, notes: Notes) -> None:
     """Warn of what another section for a language model says otherwise than the one that counts."""
-    for key in sorted(spellings.READ & other.values.keys() & section.values.keys()):
+    for key in sorted((spellings.READ - {"model_type"}) & other.values.keys() & section.values.keys()):
         value, counts = other.get(key), section.get(key)
         if None not in (value, counts) and value != counts:
             rule = f"be what {section.name(key)} is, which counts ({shown(counts)})"

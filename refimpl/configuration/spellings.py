@@ -5,6 +5,9 @@ from typing import Any
 
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
+#: The same of models whose parts that read and write text are both under keys of their own.
+SECTIONS_OF_TWO = (("decoder",), ("encoder", "text_config"))
+OF_TWO = ("t5gemma2",)
 
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
 HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
@@ -26,6 +29,9 @@ MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.
 TRAINED_LENGTH = ("seq_length", *MAX_LENGTH)
 LAYER_TYPES = ("layer_types", "layers_block_type")
+#: How many layers there are with a dense feed-forward part before those with experts, every so many of these have full attention,
+#: and a list that says which part each layer has.
+DENSE_LAYERS, DENSE_PATTERN, FEED_FORWARD = "first_k_dense_replace", "prefix_dense_sliding_window_pattern", "mlp_layer_types"
 LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")
 #: What says that positions are a bias.
@@ -93,6 +99,7 @@ WITHOUT_ATTENTION = frozenset(
 #: Kinds of layers that have attention.
 WITH_ATTENTION = frozenset(
     {"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "minimax_m3_sparse", "main", "compress", "hybrid"}
+    | {"hybrid_sliding"}
 )
 
 #: Names of a rope type that mean another one.
@@ -120,7 +127,7 @@ READ = frozenset(
         *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
-        *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
+        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),

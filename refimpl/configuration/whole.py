@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import readers, spellings, temperatures
-from refimpl.configuration.families import Family, is_known, plain_name, turns_whole
+from refimpl.configuration import readers, scalings, spellings, temperatures
+from refimpl.configuration.families import FAMILIES, Family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
-from refimpl.configuration.layers import FULL, Layer, entries
+from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
 from refimpl.configuration.sections import Section, is_number, near_miss
+from refimpl.configuration.widths import divided
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
@@ -45,8 +46,10 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
         return replace(own, turns=False, told=True)
     if own.windowless and section.values.get("sliding_window", own) is None:
         turn = own.windowless == "turn"
-        says = "null: every layer turns, whatever its kind" if turn else "null: no layer turns, whatever its kind"
+        says = f"null: {'every' if turn else 'no'} layer turns, whatever its kind{', but for dense ones' if own.dense_turn else ''}"
         notes.decide(section.name("sliding_window"), None, says)
+        if own.dense_turn:
+            return replace(own, unturned=(FULL, SLIDING))
         return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False, told=True)
     return own
 
@@ -74,11 +77,15 @@ def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bo
         return section, False
     says = f"{dict(own.rope)}, as the class of this model type in transformers has it where neither this nor rope_scaling is given"
     notes.assume(section.name(spellings.ROPE[0]), dict(own.rope), says)
-    if any("rope_theta" in each for each in (own.rope, *entries(own.rope).values())):
-        for key, value in section.given(spellings.BASE):
-            rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
-            notes.find("warning", "unread-base", key, value, rule)
-        section = _without(section, spellings.BASE)
+    rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
+    of_kinds = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
+    fractions = spellings.FRACTION if entries(own.rope) else ()
+    for name, keys in (("rope_theta", (*spellings.BASE, *of_kinds)), ("partial_rotary_factor", fractions)):
+        of_class = [each[name] for each in (own.rope, *entries(own.rope).values()) if name in each]
+        for key, value in section.given(keys if of_class else ()):
+            if value not in of_class:
+                notes.find("warning", "unread-base" if name == "rope_theta" else readers.UNREAD_PART, key, value, rule)
+        section = _without(section, keys) if of_class else section
     return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), True
 
 
@@ -105,7 +112,9 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
         if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
             continue
         if value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
-            rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
+            types = sorted(each for each, of_type in FAMILIES.items() if of_type.picks == name)
+            which = f", but for {', '.join(types)}" if types else ""
+            rule = f"be said by layer_types: it may name layers without attention, and isn't read for this model type{which}"
             notes.find("warning", "unread-layers", key, value, rule)
 
 
@@ -153,6 +162,12 @@ def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
         if value != counts[1]:
             rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
             notes.find("warning", "unread-base", key, value, rule)
+    nested = any(entries(value) for _, value in section.given(spellings.ROPE))
+    for key, value in section.given(spellings.BASE[:1]) if own.one_base_before and not nested else ():
+        for kind, usual in own.kind_bases.items():
+            if value != usual:
+                rule = f"be {usual:,.10g}, or stand in rope_parameters.{kind}, too: transformers 5.23 turns these layers by that, 4.57 by this"
+                notes.find("warning", "unread-base", key, value, rule)
 
 
 def _bases(section: Section) -> list[tuple[str, Any]]:
@@ -239,12 +254,18 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
-    for key, value in section.given(own.unread):
-        of_base = key.rpartition(".")[2] in spellings.BASE
-        keys, usual = (spellings.BASE, own.base or USUAL_BASE) if of_base else (spellings.FRACTION, own.fraction or 1)
-        if value != next((counts for _, counts in section.given(each for each in keys if each not in own.unread)), usual):
-            named = "unread-base" if of_base else readers.UNREAD_PART
-            notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    for keys, named, usual in (
+        (spellings.BASE, "unread-base", own.base or USUAL_BASE),
+        (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
+        (spellings.HEAD_DIM, "unread-width", divided(section)),
+        (spellings.ROPE, "unread-mapping", None),
+    ):
+        counts = next((value for _, value in section.given(key for key in keys if key not in own.unread)), usual)
+        for key, value in section.given(key for key in keys if key in own.unread):
+            if value != counts:
+                notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    if rope is not None and rope.path[-1] in own.unread:
+        rope = None
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
     return _without(section, (*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
@@ -332,10 +353,12 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
     listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
     told = {each.key for each in (*notes.findings, *(each for kind in kinds for each in kind.findings))}
+    nested = [each.get("rope_theta") for each in entries(rope.values).values()] if rope else []
     used = [kind.rotation.parameters["base"] for kind in kinds if kind.rotation]
+    used += nested if used else []
     of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
     for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
-        if key not in named:
+        if key not in named and value not in used:
             follows = map(section.name, spellings.OF_LAYERS)
             notes.find("warning", "unread-base", key, value, "be left out: no layer has this base", follows=follows)
     original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
@@ -407,16 +430,21 @@ def mapping(section: Section, notes: Notes) -> Section | None:
     return section.below(found[0][0].rsplit(".", 1)[-1]) if found else None
 
 
-def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], notes: Notes) -> None:
+def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], own: Family, notes: Notes) -> None:
     """Warn of what nobody reads in a mapping that is nested by the kinds of layers."""
     names = {layer.kind for layer in found}
     if any(indices is None for indices in found.values()):
-        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
+        rule, follows = "say which layers are of each kind", map(section.name, spellings.OF_LAYERS)
+        notes.find("warning", "no-layer-types", section.name("layer_types"), None, rule, follows=follows)
         names = {*spellings.WITH_ATTENTION}
     bases = [value.get("rope_theta") for value in entries(rope.values).values()]
     for key, value in rope.values.items():
-        if isinstance(value, Mapping) and key not in names:
-            close = next((name for name in sorted(names) if name.startswith(key)), "") or near_miss(key, names)
+        possible = key in {*spellings.WITH_ATTENTION, *own.labels.values()} and isinstance(value, Mapping)
+        if key not in names and possible and scalings.EVERY.issuperset(value):
+            notes.decide(rope.name(key), value, "no layer is of this kind")
+        elif isinstance(value, Mapping) and key not in names:
+            free = names - rope.values.keys()
+            close = next((name for name in sorted(free) if name.startswith(key)), "") or near_miss(key, free)
             hint = f" (did you mean {close}?)" if close else ""
             notes.find("warning", "unused-kind", rope.name(key), value, f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}")
         elif not isinstance(value, Mapping) and value is not None:

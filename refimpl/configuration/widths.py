@@ -205,6 +205,8 @@ def _direct(direct: tuple[str, Any], fraction: tuple[str, Any] | None, by_fracti
         notes.find("error", "two-widths", *direct, rule, TWICE)
         return None
     notes.decide(*direct, f"{turning} of {head_dim} channels turn")
+    if fraction is not None:
+        notes.decide(*fraction, f"as {direct[0]} says, too")
     return turning
 
 
