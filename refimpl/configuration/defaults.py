@@ -23,6 +23,8 @@ HEAD_DIMS = {
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
 NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+#: Types whose classes have hidden states that their heads can't share equally: transformers leaves the rest out.
+UNEVEN = ("glm4_moe", "glm4v_moe", "qwen3_omni_moe")
 #: The channels of the hidden state and the number of heads among which they are divided, where a model's part says neither.
 SIZES = {(4096, 32): ("llama", "mistral", "mixtral", "qwen2")}
 #: The channels of a head in layers of full attention alone, unless a mapping by layers says it.
@@ -35,6 +37,17 @@ LATENTS = {
         *("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note", "kimi_k2", "longcat_flash", "youtu"),
     ),
     (192, 64): ("glm4_moe_lite", "glm_moe_dsa", "hy_v4"),
+}
+
+#: The length for which a model was trained, where a scaling needs it.
+ORIGINAL_OF = {"phi3": 4096, "phi4_multimodal": 4096}
+#: How many pairs follow each axis of the positions, where no key says it.
+SECTIONS = {
+    (8, 12, 12): ("glm4v", "glm4v_moe", "glm_image", "glm_ocr"),
+    (11, 11, 10): ("qwen3_5", "qwen3_5_moe", "qwen4_exp"),
+    (16, 24, 24): ("paddleocr_vl", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl"),
+    (22, 22, 20): ("ernie4_5_moe_vl", "ernie4_5_vl_moe"),
+    (24, 20, 20): ("cosmos3_edge", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe"),
 }
 
 LLAMA3 = {"rope_type": "llama3", "original_max_position_embeddings": 8192, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
@@ -142,3 +155,4 @@ def by_type(table: Mapping[Any, tuple[str, ...]]) -> dict[str, Any]:
 
 
 HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF, SIZES_OF = by_type(HEAD_DIMS), by_type(FULL_HEAD_DIMS), by_type(LATENTS), by_type(SIZES)
+SECTIONS_OF = by_type(SECTIONS)

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, KINDS, LATENT_OF, NULLABLE, ROPES, SIZES_OF, Kinds
+from refimpl.configuration.defaults import (
+    FULL_HEAD_DIM_OF,
+    HEAD_DIM_OF,
+    KINDS,
+    LATENT_OF,
+    NULLABLE,
+    ORIGINAL_OF,
+    ROPES,
+    SECTIONS_OF,
+    SIZES_OF,
+    UNEVEN,
+    Kinds,
+)
 from refimpl.configuration.readers import ALPHA, SPELT
 
 FULL = ("full_attention",)
@@ -80,6 +92,12 @@ class Family:
     head_dim: int | None = None
     nullable: bool = False
     """Whether the key of that may be null, where the hidden state is divided among the heads."""
+    uneven: bool = False
+    """Whether the type's class has a hidden state that its heads can't share equally."""
+    original: int | None = None
+    """The original length, where a scaling needs one and no key says it."""
+    sections: tuple[int, ...] = ()
+    """How many pairs follow each axis, where no key says it."""
     sizes: tuple[int, int] | None = None
     """The channels of the hidden state and the number of heads, where a part of a model says neither."""
     twice: bool = False
@@ -206,8 +224,8 @@ PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
-        *("granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe"),
-        "hyperclovax",
+        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense"),
+        *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
@@ -222,7 +240,7 @@ WHOLE = frozenset(
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
         *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
-        *("gemma3n", "gpt_oss", "granite", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
+        *("gemma3n", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
         "granitemoehybrid",
         *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
         *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
@@ -239,7 +257,8 @@ WHOLE = frozenset(
 UNTURNED = frozenset(
     {
         *("albert", "bart", "bert", "big_bird", "biogpt", "blenderbot", "bloom", "camembert", "ctrl", "deberta", "deberta-v2"),
-        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "led", "longformer", "longt5", "m2m_100"),
+        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "layoutlmv2", "led", "longformer"),
+        *("longt5", "m2m_100"),
         *("marian", "mbart", "mpnet", "mpt", "mt5", "nllb-moe", "openai-gpt", "opt", "pegasus", "prophetnet", "roberta"),
         *("switch_transformers", "t5", "trocr", "umt5", "whisper", "xglm", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet"),
     }
@@ -250,7 +269,8 @@ UNTURNED_IMAGES = frozenset(
     {
         *("aimv2", "aimv2_vision", "align", "align_vision", "altclip", "altclip_vision", "beit", "blip", "blip_2_vision", "blip_vision"),
         *("bridgetower", "bridgetower_vision", "chinese_clip", "chinese_clip_vision", "clip", "clip_vision", "clipseg", "clipseg_vision"),
-        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "git_vision", "groupvit"),
+        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "florence_vision"),
+        *("clap_audio", "git_vision", "groupvit", "idefics_vision", "ovis2_vision", "swiftformer", "unlimited_ocr_sam_vision"),
         *("groupvit_vision", "hiera", "idefics2_vision", "idefics3_vision", "ijepa", "inkling_vision", "instructblip_vision"),
         *("instructblipvideo_vision", "internvl_vision", "janus_vision", "kosmos_2_vision", "metaclip_2", "metaclip_2_vision"),
         *("owlv2", "owlv2_vision", "owlvit", "owlvit_vision", "pix2struct_vision", "sam_hq_vision", "sam_vision", "siglip", "siglip2"),
@@ -271,7 +291,8 @@ IMAGES = (
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
-    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"), NO_ATTENTION),
+    **dict.fromkeys(("edgetam_video", "efficientloftr", "sam2_video"), Family("interleaved", grid=Grid())),
+    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2", "resnet", "rwkv", "xlstm"), NO_ATTENTION),
     "afmoe": Family(pattern=4, unturned=FULL),
     "axk1": LATENT,
     "axk2": Family("interleaved_to_half", indexer=Indexer("half")),
@@ -439,11 +460,18 @@ FAMILIES = {
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
     name = plain_name(model_type)
-    found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
+    found = FAMILIES.get(name, OTHER_IMAGE if of_images(model_type) else Family())
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
+    tables |= {"original": ORIGINAL_OF}
+    classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
+    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)
+
+
+def of_images(model_type: str) -> bool:
+    """Whether the name of a model type says that it is an encoder of images, and no part beside one that reads text."""
+    return model_type.removesuffix("_model").endswith("_vision")
 
 
 def is_known(model_type: str) -> bool:

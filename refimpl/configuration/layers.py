@@ -22,6 +22,8 @@ class Layer:
     turns: bool = True
     base: tuple[str, Any] | None = None
     fraction: tuple[str, Any] | None = None
+    scaled: bool = True
+    """Whether a flat scaling is for these layers."""
     widths: tuple[tuple[str, Any], ...] = ()
     """What a mapping by layers says of the widths of heads."""
 
@@ -96,10 +98,13 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]
-    if layers is not None and family.grid is not None and family.grid.windows is not None:
+    return None if layers is None else _without_list(section, layers, family, notes)
+
+
+def _without_list(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[str] | None:
+    """Return the kinds of so many layers where no list has one for each."""
+    if family.grid is not None and family.grid.windows is not None:
         return by_windows(section, layers, *family.grid.windows, notes)
-    if layers is None:
-        return None
     before = of_dense(section, layers, family, notes)
     found = picked(section, layers, family, notes) or by_pattern(section, layers - len(before), family, notes)
     return by_class(section, layers, family, notes) if found is None else [*before, *found]
@@ -121,7 +126,7 @@ def of_dense(section: Section, layers: int, family: Family, notes: Notes) -> lis
     return _every(every, dense, replace(family, full_first=False), SLIDING)
 
 
-def dense_ones(section: Section, layers: int, family: Family, notes: Notes) -> frozenset[int]:
+def dense_ones(section: Section, family: Family, notes: Notes) -> frozenset[int]:
     """Return the layers that turn whatever their kind, since their feed-forward part is dense and all such layers see everything."""
     if not family.dense_turn or section.get(spellings.DENSE_PATTERN) not in (None, 1):
         return frozenset()
@@ -265,7 +270,8 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)
-    widths, dense = own_widths(section, layers, notes), dense_ones(section, layers, family, notes)
+    widths, dense = own_widths(section, layers, notes), dense_ones(section, family, notes)
+    scaled = _scaled(section, layers, notes)
     if family.resting is not None:
         turns, bases = _resting(section, layers, family.resting, bases["layer_rope_theta"], notes), {}
     found: dict[Layer, list[int]] = {}
@@ -275,8 +281,21 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         fraction = (section.name("partial_rotary_factors"), fractions[index]) if fractions else None
         resting = kind in family.unturned and index not in dense
         turned = family.turns and not resting and (turns is None or turns[index]) and (base is None or base[1] != 0)
-        found.setdefault(Layer(kind, turned, base, fraction, widths.get(index, ())), []).append(index)
+        own = Layer(kind, turned, base, fraction, scaled is None or index in scaled, widths.get(index, ()))
+        found.setdefault(own, []).append(index)
     return {layer: tuple(indices) for layer, indices in found.items()}
+
+
+def _scaled(section: Section, layers: int, notes: Notes) -> frozenset[int] | None:
+    """Return the layers that a scaling is for, where a key names them."""
+    key, value = section.name("rope_scaling_layers"), section.get("rope_scaling_layers")
+    if value is None or not any(section.given(spellings.ROPE)):
+        return None
+    if not isinstance(value, list) or not all(type(index) is int and 0 <= index < layers for index in value):
+        notes.find("error", "bad-list", key, value, f"name layers from 0 to {layers - 1}")
+        return None
+    notes.decide(key, value, "these layers are scaled, the others aren't")
+    return frozenset(value)
 
 
 def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[tuple[str, Any], ...]]:

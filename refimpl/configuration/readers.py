@@ -46,7 +46,7 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "swa_qk_rope_head_dim": ("dots3_note",),
 }
 #: The same of which layers are of which kind.
-LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",)}
+LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",), "rope_scaling_layers": ("molmo2",)}
 #: The same of the width of the hidden state; code reads it in models that don't turn, too.
 HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
@@ -59,16 +59,24 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 
+OF_MEMORY = {
+    "memory_attention_hidden_size": "hidden_size",
+    "memory_attention_num_attention_heads": "num_attention_heads",
+    "memory_attention_num_layers": "num_hidden_layers",
+}
 #: How some model types spell common keys (`attribute_map`, or what the code of their encoder reads in place of these).
 SPELT: Mapping[str, Mapping[str, str]] = {
     "bailing_hybrid": {"model_max_length": "max_position_embeddings"},
     "codegen": {"n_positions": "max_position_embeddings"},
     "dbrx": {"max_seq_len": "max_position_embeddings"},
+    "edgetam_video": OF_MEMORY,
+    "efficientloftr": {"num_attention_layers": "num_hidden_layers"},
     "gptj": {"n_positions": "max_position_embeddings"},
     "longcat_flash": {"num_layers": "num_hidden_layers"},
     "mixformer-sequential": {"n_positions": "max_position_embeddings"},
     "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
     "phi-msft": {"n_positions": "max_position_embeddings"},
+    "sam2_video": OF_MEMORY,
     "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
 }
 

@@ -1,6 +1,6 @@
 """Reading a published configuration: what each kind of layers does, every decision with its key, and what is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -59,10 +59,12 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
     before = tuple(notes.decisions)
     kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
-    kinds = tuple(replace(each, decisions=tuple(map(assumed, each.decisions))) for each in kinds) if taken else kinds
+    kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
+    if unknown := tuple(each for each in notes.findings if each.name == "no-rotary-key"):  # nobody knows what its sizes mean
+        kinds = tuple(replace(each, rotation=None, findings=unknown) for each in kinds)
     whole.verify_outside(section, rope, notes)
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
-        whole.verify_read(section, rope, kinds, notes)
+        whole.verify_read(section, rope, kinds, own, notes)
     longest = whole.longest_of(section, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
     refused = {each.key for each in every if each.level == "error"}
@@ -73,9 +75,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     return Reading(model_type, kinds, found_in_all, longest, divided(section))
 
 
-def assumed(decision: Decision) -> Decision:
-    """Return a decision as what is assumed, if it was read off the mapping that a model type has where none is given."""
-    return replace(decision, assumed=True) if spellings.ROPE[0] in decision.key.split(".") else decision
+def assumed(decision: Decision, taken: Collection[str]) -> Decision:
+    """Return a decision as what is assumed, if it was read off what a model type has where nothing is given."""
+    return decision if set(taken).isdisjoint(decision.key.split(".")) else replace(decision, assumed=True)
 
 
 def kind(
@@ -150,7 +152,7 @@ def is_plain(layer: Layer, section: Section, rope: Section | None, own: Family) 
     if isinstance(only, list):
         return layer.kind not in only
     local = layer.kind == SLIDING and section.get("rope_local_base_freq") is not None
-    return local or layer.kind in own.plain
+    return local or layer.kind in own.plain or not layer.scaled
 
 
 def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family, notes: Notes) -> Rotation | None:
@@ -308,6 +310,10 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
         else:
             return _ordered(key, value, rope, own, notes)
     if not list(_axes(section, rope)):
+        if sum(own.sections) == pairs and plain:
+            axes, order = _ordered("", list(own.sections), rope, own, Notes())
+            notes.assume(rope.name(spellings.SECTION_KEYS[0]), list(axes), f"{shared(axes, order)}, as in this model type")
+            return axes, order
         _verify_on_text(rope, str(section.get("model_type") or ""), own, notes)
     return (), ""
 

@@ -188,12 +188,19 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             continue
         close = "" if key in EVERY else _meant_key(key, known if rule else EVERY)
         if close:
-            notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
+            told = [rope.name(close)] if rule and close in rule.required and rope.get(close) is None else []
+            says = f"be a key that {name} reads (did you mean {close}?)"
+            notes.find("warning", "misspelt-key", rope.name(key), value, says, follows=told)
         elif rule is not None:
             reads = ", ".join(sorted(rule.reads())) or "none"
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
     if name == "ntk_alpha" and rope.get("factor") not in (None, 1):
         notes.find("warning", "ignored-key", rope.name("factor"), rope.get("factor"), "be 1 beside alpha, which alone counts")
+
+
+def _misspelt(rule: Rule, rope: Section) -> list[tuple[str, str]]:
+    """Return the keys that nobody reads, each with the key of a rule that it may mean."""
+    return [(key, _meant_key(key, ALWAYS | rule.reads())) for key, value in rope.values.items() if value is not None and key not in EVERY]
 
 
 def _meant_key(key: str, known: frozenset[str]) -> str:
@@ -223,7 +230,8 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     contract = declared(f"{rule.scheme}.frequencies").parameters
     values: dict[str, Any] = {}
     for key in sorted(key for key in rule.required if rope.get(key) is None):
-        notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
+        hint = next((f" (did you mean it by {other}?)" for other, meant in _misspelt(rule, rope) if meant == key), "")
+        notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}{hint}")
     for key, parameter in rule.keys.items():
         found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(_given(key, section, rope)), None)
         if found is not None:
@@ -313,6 +321,8 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
     lists = []
     for key in ("short_factor", "long_factor"):
         value = rope.get(key)
+        if value is None:  # told with the keys that must be there
+            continue
         if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
             notes.find("error", "bad-list", rope.name(key), value, f"be a list of numbers {SIZES}")
         elif len(value) != pairs:

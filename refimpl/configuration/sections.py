@@ -124,12 +124,20 @@ def verify_keys(section: Section, asked: Collection[str], unread: Collection[str
         positional = _is_positional(key, value)
         if key in asked:
             continue
-        close = near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff=0.8 if positional else 0.92)
+        cutoff = 0.8 if positional else 0.92
+        close = _elsewhere(section, key) or near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff)
+        if (key == f"{close}s" and isinstance(value, list)) or (key == "layer_type" and isinstance(value, str)):
+            continue  # many where the key that is read has one, or one where it has many
         of_another_part = key.endswith(f"_{close}") and section.get(close) is not None
         if close and not of_another_part:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
+
+
+def _elsewhere(section: Section, key: str) -> str:
+    """Return the key that means what this one means in files of another kind, where it isn't given."""
+    return next((meant for ending, meant in spellings.MEANT.items() if key.endswith(ending) and section.get(meant) is None), "")
 
 
 def _unread(section: Section) -> Iterator[tuple[str, Any]]:

@@ -24,6 +24,8 @@ BASE = (
 )
 #: InternLM's first models have the base in a mapping, beside the name of a rule.
 BASE_MAPPING = "rotary"
+#: What keys of other files mean, by how these end.
+MEANT = {"freq_base": "rope_theta"}
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.
@@ -138,7 +140,7 @@ READ = frozenset(
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
         *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
-        *("global_attn_indexes", "window_size"),
+        *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )
 BESIDE = frozenset(
@@ -146,6 +148,8 @@ BESIDE = frozenset(
         *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "swa_v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads"),
         "position_id_per_seconds",
+        *("max_2d_position_embeddings", "memory_attention_rope_dropout", "memory_attention_rope_feat_sizes"),
+        "memory_attention_rope_k_sizes",
         *("flash_rotary", "num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )
