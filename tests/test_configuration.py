@@ -128,7 +128,8 @@ BOTH = ["sliding_attention", "full_attention"] * 2
 TURNING: list[tuple[dict[str, Any], tuple[int, ...]]] = [
     ({"model_type": "granitemoehybrid", "position_embedding_type": "nope"}, ()),
     ({"model_type": "granitemoehybrid"}, ()),
-    ({"model_type": "granitemoehybrid", "position_embedding_type": "rope"}, (0, 1, 2, 3)),
+    ({"model_type": "granitemoehybrid", "position_embedding_type": "rope"}, ()),
+    ({"model_type": "granitemoehybrid", "position_embedding_type": "rope", "layer_types": BOTH}, (0, 1, 2, 3)),
     ({"model_type": "exaone4", "sliding_window": None, "layer_types": ["full_attention"] * 4}, (0, 1, 2, 3)),
     ({"model_type": "exaone4", "sliding_window": 512, "layer_types": BOTH}, (0, 2)),
     ({"model_type": "kolibri1", "sliding_window": None, "layer_types": ["full_attention"] * 4}, (0, 1, 2, 3)),

@@ -125,6 +125,12 @@ ROWS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {**QWEN, "rope_parameters": {**IMAGES, "partial_rotary_factor": 0.25}},
         {**QWEN, "rope_parameters": {**IMAGES, "mrope_section": [16, 8, 8], "partial_rotary_factor": 1.0}},
     ),
+    (
+        "rotary_dim",
+        "turns the whole head",
+        {"model_type": "minimax_m3_vl_text", "head_dim": 64, "rotary_dim": 32},
+        {"model_type": "minimax_m3_vl_text", "head_dim": 64, "rotary_dim": 32, "partial_rotary_factor": 0.5},
+    ),
     ("type", "own slope", {"rope_scaling": {**UNTYPED, "type": "telechat3-yarn"}}, {"rope_scaling": {**UNTYPED, "type": "yarn"}}),
     ("mrope_section", "two axes", {**HUNYUAN, "rope_scaling": {**FOUR, "mrope_section": [8] * 4}}, {**QWEN, "rope_parameters": IMAGES}),
 ]

@@ -18,11 +18,13 @@ HEAD_DIMS = {
     512: ("deepseek_v4",),
     256: (
         *("diffusion_gemma", "embedding_gemma2", "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "qwen3_5"),
-        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "vaultgemma"),
+        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
     ),
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
 NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+#: Types whose classes have hidden states that their heads can't share equally: transformers leaves the rest out.
+UNEVEN = ("glm4_moe", "glm4v_moe", "qwen3_omni_moe")
 #: The channels of the hidden state and the number of heads among which they are divided, where a model's part says neither.
 SIZES = {(4096, 32): ("llama", "mistral", "mixtral", "qwen2")}
 #: The channels of a head in layers of full attention alone, unless a mapping by layers says it.
@@ -35,6 +37,17 @@ LATENTS = {
         *("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note", "kimi_k2", "longcat_flash", "youtu"),
     ),
     (192, 64): ("glm4_moe_lite", "glm_moe_dsa", "hy_v4"),
+}
+
+#: The length for which a model was trained, where a scaling needs it.
+ORIGINAL_OF = {"phi3": 4096, "phi4_multimodal": 4096}
+#: How many pairs follow each axis of the positions, where no key says it.
+SECTIONS = {
+    (8, 12, 12): ("glm4v", "glm4v_moe", "glm_image", "glm_ocr"),
+    (11, 11, 10): ("qwen3_5", "qwen3_5_moe", "qwen4_exp"),
+    (16, 24, 24): ("paddleocr_vl", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl"),
+    (22, 22, 20): ("ernie4_5_moe_vl", "ernie4_5_vl_moe"),
+    (24, 20, 20): ("cosmos3_edge", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe"),
 }
 
 LLAMA3 = {"rope_type": "llama3", "original_max_position_embeddings": 8192, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
@@ -58,10 +71,19 @@ ROPES: Mapping[str, Mapping[str, Any]] = {
     },
     "lfm3": {**SLIDING, "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 1e6}},
     "mellum": {**SLIDING, "full_attention": {"rope_type": "default", "rope_theta": 5e5}},
+    "mimo_v2_flash": {
+        "full_attention": {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.334},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.334},
+    },
     "ministral3": {**OF_MISTRAL, "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16384},
     "mistral4": {**OF_MISTRAL, "rope_theta": 1e4, "factor": 128.0, "original_max_position_embeddings": 8192},
     "mistral_large4": {
         **YARN, "rope_theta": 1e4, "factor": 2048.0, "original_max_position_embeddings": 512, "attention_factor": 1.0,
+    },
+    "muse_spark": {"rope_type": "default", "rope_theta": 5e5},
+    "zaya": {
+        "hybrid": {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.5},
+        "hybrid_sliding": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5},
     },
 }  # fmt: skip
 
@@ -110,6 +132,8 @@ def of_lfm3_images(layers: int, _: Mapping[str, Any]) -> list[str]:
 KINDS: Mapping[str, Kinds] = {
     **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified"), of_gemma4),
     **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), cycled(LINEAR, LINEAR, LINEAR, FULL)),
+    **dict.fromkeys(("bamba", "granitemoehybrid"), cycled(LINEAR)),
+    **dict.fromkeys(("cwm", "granite_swa", "granitemoe_swa"), cycled(FULL, SLIDES, SLIDES, SLIDES)),
     "bailing_hybrid": cycled(*[LINEAR] * 5, FULL),
     "deepseek_v4": cycled("compress"),
     "dots3_note": of_dots3,
@@ -121,6 +145,7 @@ KINDS: Mapping[str, Kinds] = {
     "minimax": cycled(FULL, LINEAR),
     "qwen4_exp": cycled(LINEAR, LINEAR, LINEAR, INDEXED),
     "recurrent_gemma": cycled("recurrent", "recurrent", SLIDES),
+    "zaya": cycled("hybrid"),
 }
 
 
@@ -130,3 +155,4 @@ def by_type(table: Mapping[Any, tuple[str, ...]]) -> dict[str, Any]:
 
 
 HEAD_DIM_OF, FULL_HEAD_DIM_OF, LATENT_OF, SIZES_OF = by_type(HEAD_DIMS), by_type(FULL_HEAD_DIMS), by_type(LATENTS), by_type(SIZES)
+SECTIONS_OF = by_type(SECTIONS)

@@ -87,6 +87,13 @@ def of_types(*names: str) -> Shows:
     return lambda _, __, reading: plain_name(reading.model_type) in names
 
 
+def is_unsaid(_: object, rotation: Rotation, reading: Reading) -> bool:
+    """Whether a part of a head turns in MiniMax M3, and no fraction says which."""
+    keys = {decision.key.rsplit(".", 1)[-1] for kind in reading.kinds for decision in kind.decisions if not decision.assumed}
+    part = turns_a_part(None, rotation, reading) and "partial_rotary_factor" not in keys
+    return part and plain_name(reading.model_type) == "minimax_m3_vl"
+
+
 SLOPE = "mlxcel, as mlx-lm, takes YaRN's own slope, 0.1", "https://github.com/lablup/mlxcel/pull/1035"
 STATIC = (
     "vLLM computed once, for the longest sequence, so that short ones are slowed too",
@@ -96,6 +103,10 @@ DIVIDED = "transformers divided hidden_size among the heads all the same", "http
 WHOLE = (
     "transformers 5.23 takes it for the width that turns, in place of qk_rope_head_dim",
     "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/deepseek_v3/configuration_deepseek_v3.py",
+)
+WHOLE_OF_M3 = (
+    "transformers 5.23 turns the whole head, as it reads partial_rotary_factor in its place",
+    "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/minimax_m3_vl/modeling_minimax_m3_vl.py",
 )
 DOUBLED = (
     "transformers 5.23 lets the two members of a pair follow two axes, which is no rotation",
@@ -127,6 +138,7 @@ DIFFERENCES = (
         f"{GITHUB}huggingface/transformers/pull/48486",
         of_types("minimax_m2"),
     ),
+    Difference("rotary_dim", *WHOLE_OF_M3, is_unsaid),
     Difference("head_dim", *DIVIDED, told=AMONG),
     Difference("head_dim", *WHOLE, of_types("axk1", "deepseek_v3", "glm4_moe_lite", "longcat_flash", "youtu"), IS_THE_WIDTH),
     Difference("no_rope_layers", "rknn-llm turned every layer", f"{GITHUB}airockchip/rknn-llm/issues/501", has_zero),

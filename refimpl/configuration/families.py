@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refimpl.configuration.defaults import FULL_HEAD_DIM_OF, HEAD_DIM_OF, KINDS, LATENT_OF, NULLABLE, ROPES, SIZES_OF, Kinds
+from refimpl.configuration.defaults import (
+    FULL_HEAD_DIM_OF,
+    HEAD_DIM_OF,
+    KINDS,
+    LATENT_OF,
+    NULLABLE,
+    ORIGINAL_OF,
+    ROPES,
+    SECTIONS_OF,
+    SIZES_OF,
+    UNEVEN,
+    Kinds,
+)
 from refimpl.configuration.readers import ALPHA, SPELT
 
 FULL = ("full_attention",)
@@ -69,6 +81,8 @@ class Family:
     """Whether the base stands in a mapping of attention's own."""
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
+    one_base_before: bool = False
+    """Whether transformers 4.57 took the base that stands for all kinds, where 5.23 gives some their own."""
     kind_bases: Mapping[str, float] = field(default_factory=dict)
     """The bases of kinds for which a key of their own gives one, or the mapping, and no key beside it."""
     plain: tuple[str, ...] = ()
@@ -78,6 +92,12 @@ class Family:
     head_dim: int | None = None
     nullable: bool = False
     """Whether the key of that may be null, where the hidden state is divided among the heads."""
+    uneven: bool = False
+    """Whether the type's class has a hidden state that its heads can't share equally."""
+    original: int | None = None
+    """The original length, where a scaling needs one and no key says it."""
+    sections: tuple[int, ...] = ()
+    """How many pairs follow each axis, where no key says it."""
     sizes: tuple[int, int] | None = None
     """The channels of the hidden state and the number of heads, where a part of a model says neither."""
     twice: bool = False
@@ -165,13 +185,11 @@ class Family:
     image_twins: Mapping[str, str] = field(default_factory=dict)
     """What other code reads in the place of one of these."""
     dense_turn: bool = False
-    """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
+    """Whether layers before the pattern whose feed-forward part is dense turn, if all of these have full attention."""
     indexer: Indexer | None = None
     """The indexer that picks keys, where there is one."""
     learned: bool = False
     """Whether weights hold exponents of the frequencies, and by how much queries grow with the logarithm of their position."""
-    variant: str = ""
-    """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     spelt: Mapping[str, str] = field(default_factory=dict)
     """Other spellings of common keys."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -195,7 +213,6 @@ CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=NEOX, ma
 MIXFORMER = Family(base_fixed=True, mapped=False, rotary_dim=32)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
-MUSE = Family(base=5e5, resting=4)
 HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="contiguous")
 BLOCKS_OF_MINIMAX = "of a block of keys the largest of the products"
 BLOCKS_OF_QWEN = "the means of blocks of keys turn as the first key of each, and products are clipped at 0 and added up"
@@ -207,7 +224,8 @@ PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
-        *("granitemoe", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax"),
+        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense"),
+        *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
@@ -222,13 +240,15 @@ WHOLE = frozenset(
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
         *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
-        *("gemma3n", "gpt_oss", "granite", "granite_docling", "granite_swa", "granitemoe", "granitemoehybrid"),
+        *("gemma3n", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
+        "granitemoehybrid",
         *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
         *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
         *("minimax", "ministral", "ministral3", "mistral", "mixtral", "mllama", "modernbert", "modernbert-decoder"),
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
-        *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2", "t5gemma2"),
+        *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
+        *("t5gemma2", "t5gemma2_decoder"),
         *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
     }
 )
@@ -237,7 +257,8 @@ WHOLE = frozenset(
 UNTURNED = frozenset(
     {
         *("albert", "bart", "bert", "big_bird", "biogpt", "blenderbot", "bloom", "camembert", "ctrl", "deberta", "deberta-v2"),
-        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "led", "longformer", "longt5", "m2m_100"),
+        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "layoutlmv2", "led", "longformer"),
+        *("longt5", "m2m_100"),
         *("marian", "mbart", "mpnet", "mpt", "mt5", "nllb-moe", "openai-gpt", "opt", "pegasus", "prophetnet", "roberta"),
         *("switch_transformers", "t5", "trocr", "umt5", "whisper", "xglm", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet"),
     }
@@ -248,7 +269,8 @@ UNTURNED_IMAGES = frozenset(
     {
         *("aimv2", "aimv2_vision", "align", "align_vision", "altclip", "altclip_vision", "beit", "blip", "blip_2_vision", "blip_vision"),
         *("bridgetower", "bridgetower_vision", "chinese_clip", "chinese_clip_vision", "clip", "clip_vision", "clipseg", "clipseg_vision"),
-        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "git_vision", "groupvit"),
+        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "florence_vision"),
+        *("clap_audio", "git_vision", "groupvit", "idefics_vision", "ovis2_vision", "swiftformer", "unlimited_ocr_sam_vision"),
         *("groupvit_vision", "hiera", "idefics2_vision", "idefics3_vision", "ijepa", "inkling_vision", "instructblip_vision"),
         *("instructblipvideo_vision", "internvl_vision", "janus_vision", "kosmos_2_vision", "metaclip_2", "metaclip_2_vision"),
         *("owlv2", "owlv2_vision", "owlvit", "owlvit_vision", "pix2struct_vision", "sam_hq_vision", "sam_vision", "siglip", "siglip2"),
@@ -269,7 +291,8 @@ IMAGES = (
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
-    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"), NO_ATTENTION),
+    **dict.fromkeys(("edgetam_video", "efficientloftr", "sam2_video"), Family("interleaved", grid=Grid())),
+    **dict.fromkeys(("falcon_mamba", "mamba", "mamba2", "resnet", "rwkv", "xlstm"), NO_ATTENTION),
     "afmoe": Family(pattern=4, unturned=FULL),
     "axk1": LATENT,
     "axk2": Family("interleaved_to_half", indexer=Indexer("half")),
@@ -287,12 +310,13 @@ FAMILIES = {
     "codegen": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL, windowless="rest"),
-    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest"),
+    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, dense_turn=True, windowless="rest", unread=("rope_scaling",)),
     "cosmos3_edge": Family(base=1e8, axes_order="interleaved"),
     "csm": Family(base=5e5),
     "csm_depth_decoder": Family(base=5e5),
     "cwm": Family(base=1e6),
     "dbrx": Family(base_in_attention=True),
+    **dict.fromkeys(("deepseek_ocr2", "unlimited_ocr"), Family(unread=("head_dim",))),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
@@ -383,13 +407,13 @@ FAMILIES = {
     "modernbert-decoder": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
     "moonshine": Family("interleaved", fraction=0.9),
-    "muse_glimmer": MUSE,
-    "muse_spark": MUSE,
+    "muse_glimmer": Family(base=1e4, resting=4),
+    "muse_spark": Family(base=5e5, resting=4),
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
-    "olmo3": Family(base=5e5, plain=SLIDING, pattern=4, nested=True),
+    "olmo3": Family(base=5e5, kind_bases={"sliding_attention": 5e5}, one_base_before=True, plain=SLIDING, pattern=4, nested=True),
     "openelm": Family(mapped=False, unread=NEOX),
     "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
     "persimmon": Family(fraction=0.5),
@@ -420,7 +444,7 @@ FAMILIES = {
     "stablelm": Family(fraction=0.25),
     "stablelm_epoch": Family(fraction=0.25, mapped=False, unread=("partial_rotary_factor",)),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
-    "t5gemma2": GEMMA3,
+    **dict.fromkeys(("t5gemma2", "t5gemma2_decoder"), GEMMA3),
     "youtu": LATENT,
     "wav2vec2-bert": CONFORMER,
     "wav2vec2-conformer": CONFORMER,
@@ -436,11 +460,18 @@ FAMILIES = {
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
     name = plain_name(model_type)
-    found = FAMILIES.get(name, OTHER_IMAGE if name.endswith("_vision") else Family())
+    found = FAMILIES.get(name, OTHER_IMAGE if of_images(model_type) else Family())
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
+    tables |= {"original": ORIGINAL_OF}
+    classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, rope=ROPES.get(name, {}), alpha=alpha)
+    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)
+
+
+def of_images(model_type: str) -> bool:
+    """Whether the name of a model type says that it is an encoder of images, and no part beside one that reads text."""
+    return model_type.removesuffix("_model").endswith("_vision")
 
 
 def is_known(model_type: str) -> bool:

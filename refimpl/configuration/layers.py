@@ -1,7 +1,7 @@
 """Which layers there are, of which kinds, and which of them turn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refimpl.configuration import spellings
@@ -22,6 +22,8 @@ class Layer:
     turns: bool = True
     base: tuple[str, Any] | None = None
     fraction: tuple[str, Any] | None = None
+    scaled: bool = True
+    """Whether a flat scaling is for these layers."""
     widths: tuple[tuple[str, Any], ...] = ()
     """What a mapping by layers says of the widths of heads."""
 
@@ -96,15 +98,53 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]
-    if layers is not None and family.grid is not None and family.grid.windows is not None:
+    return None if layers is None else _without_list(section, layers, family, notes)
+
+
+def _without_list(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[str] | None:
+    """Return the kinds of so many layers where no list has one for each."""
+    if family.grid is not None and family.grid.windows is not None:
         return by_windows(section, layers, *family.grid.windows, notes)
-    found = None if layers is None else picked(section, layers, family, notes) or by_pattern(section, layers, family, notes)
-    return by_class(section, layers, family, notes) if found is None and layers is not None else found
+    before = of_dense(section, layers, family, notes)
+    found = picked(section, layers, family, notes) or by_pattern(section, layers - len(before), family, notes)
+    return by_class(section, layers, family, notes) if found is None else [*before, *found]
+
+
+def of_dense(section: Section, layers: int, family: Family, notes: Notes) -> list[str]:
+    """Return the kinds of the layers before a pattern, whose feed-forward part is dense, where these have a pattern of their own."""
+    dense, every = (section.get(key) for key in (spellings.DENSE_LAYERS, spellings.DENSE_PATTERN))
+    if not family.dense_turn or not dense:
+        return []
+    every = 1 if every is None else every
+    for key, value, most in ((spellings.DENSE_LAYERS, dense, layers), (spellings.DENSE_PATTERN, every, spellings.MOST_LAYERS)):
+        if type(value) is not int or not 0 < value <= most:
+            notes.find("error", "bad-pattern", section.name(key), value, f"be a number of layers, at most {most}")
+            return []
+    which = "each has" if every == 1 else f"the last of every {every} has"
+    says = f"so many layers before the pattern have a dense feed-forward part ({dense}); of these {which} full attention"
+    notes.decide(section.name(spellings.DENSE_LAYERS), dense, says)
+    return _every(every, dense, replace(family, full_first=False), SLIDING)
+
+
+def dense_ones(section: Section, family: Family, notes: Notes) -> frozenset[int]:
+    """Return the layers that turn whatever their kind, since their feed-forward part is dense and all such layers see everything."""
+    if not family.dense_turn or section.get(spellings.DENSE_PATTERN) not in (None, 1):
+        return frozenset()
+    types, dense = section.get(spellings.FEED_FORWARD), section.get(spellings.DENSE_LAYERS)
+    if isinstance(types, list):
+        found = frozenset(index for index, name in enumerate(types) if name == "dense")
+    else:
+        found = frozenset(range(dense)) if type(dense) is int else frozenset()
+    if found:
+        key = spellings.FEED_FORWARD if isinstance(types, list) else spellings.DENSE_LAYERS
+        notes.decide(section.name(key), section.get(key), "layers whose feed-forward part is dense turn, whatever their kind")
+    return found
 
 
 def by_class(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[str] | None:
     """Return the kinds that the class of a model type has where no key says any; of a key that is wrong none."""
-    if family.kinds is None or section.given(key for key in spellings.OF_LAYERS if key not in spellings.LAYERS):
+    others = {*spellings.LAYERS, *spellings.PICKED, *spellings.PICKS} - {family.picks}
+    if family.kinds is None or section.given(key for key in spellings.OF_LAYERS if key not in others):
         return None
     types = family.kinds(layers, section.values)
     counts = ", ".join(f"{types.count(kind)} {kind}" for kind in dict.fromkeys(types))
@@ -230,7 +270,8 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)
-    widths = own_widths(section, layers, notes)
+    widths, dense = own_widths(section, layers, notes), dense_ones(section, family, notes)
+    scaled = _scaled(section, layers, notes)
     if family.resting is not None:
         turns, bases = _resting(section, layers, family.resting, bases["layer_rope_theta"], notes), {}
     found: dict[Layer, list[int]] = {}
@@ -238,9 +279,23 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         kind = types[index] if types else "every layer"
         base = next(((section.name(key), values[index]) for key, values in bases.items() if values), None)
         fraction = (section.name("partial_rotary_factors"), fractions[index]) if fractions else None
-        turned = family.turns and kind not in family.unturned and (turns is None or turns[index]) and (base is None or base[1] != 0)
-        found.setdefault(Layer(kind, turned, base, fraction, widths.get(index, ())), []).append(index)
+        resting = kind in family.unturned and index not in dense
+        turned = family.turns and not resting and (turns is None or turns[index]) and (base is None or base[1] != 0)
+        own = Layer(kind, turned, base, fraction, scaled is None or index in scaled, widths.get(index, ()))
+        found.setdefault(own, []).append(index)
     return {layer: tuple(indices) for layer, indices in found.items()}
+
+
+def _scaled(section: Section, layers: int, notes: Notes) -> frozenset[int] | None:
+    """Return the layers that a scaling is for, where a key names them."""
+    key, value = section.name("rope_scaling_layers"), section.get("rope_scaling_layers")
+    if value is None or not any(section.given(spellings.ROPE)):
+        return None
+    if not isinstance(value, list) or not all(type(index) is int and 0 <= index < layers for index in value):
+        notes.find("error", "bad-list", key, value, f"name layers from 0 to {layers - 1}")
+        return None
+    notes.decide(key, value, "these layers are scaled, the others aren't")
+    return frozenset(value)
 
 
 def own_widths(section: Section, layers: int, notes: Notes) -> dict[int, tuple[tuple[str, Any], ...]]:

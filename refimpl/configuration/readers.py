@@ -6,15 +6,16 @@ from typing import Any
 OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "nomic_bert", "qwen")
 GEMMA4 = ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")
 MODERNBERT = ("modernbert", "modernbert-decoder", "modernbert_decoder")
+GRANITE_SWA = ("granite_swa", "granitemoe_swa")
 MUSE = ("muse_glimmer", "muse_spark")
 #: Which known model types read a key that gives a base, or a base for every layer.
 BASES: Mapping[str, tuple[str, ...]] = {
     "compress_rope_theta": ("deepseek_v4",),
     "global_rope_theta": MODERNBERT,
-    "layer_rope_theta": MUSE,
+    "layer_rope_theta": (*GRANITE_SWA, *MUSE),
     "local_rope_theta": MODERNBERT,
     "rope_base": (),
-    "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2"),
+    "rope_local_base_freq": ("gemma3", "gemma3n", "t5gemma2", "t5gemma2_decoder"),
     "rope_ratio": ("chatglm",),
     "rope_embedding_base": ("phi3small",),
     "rope_freq_constant": ("openelm",),
@@ -45,7 +46,7 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "swa_qk_rope_head_dim": ("dots3_note",),
 }
 #: The same of which layers are of which kind.
-LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",)}
+LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",), "rope_scaling_layers": ("molmo2",)}
 #: The same of the width of the hidden state; code reads it in models that don't turn, too.
 HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
@@ -58,16 +59,24 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 
+OF_MEMORY = {
+    "memory_attention_hidden_size": "hidden_size",
+    "memory_attention_num_attention_heads": "num_attention_heads",
+    "memory_attention_num_layers": "num_hidden_layers",
+}
 #: How some model types spell common keys (`attribute_map`, or what the code of their encoder reads in place of these).
 SPELT: Mapping[str, Mapping[str, str]] = {
     "bailing_hybrid": {"model_max_length": "max_position_embeddings"},
     "codegen": {"n_positions": "max_position_embeddings"},
     "dbrx": {"max_seq_len": "max_position_embeddings"},
+    "edgetam_video": OF_MEMORY,
+    "efficientloftr": {"num_attention_layers": "num_hidden_layers"},
     "gptj": {"n_positions": "max_position_embeddings"},
     "longcat_flash": {"num_layers": "num_hidden_layers"},
     "mixformer-sequential": {"n_positions": "max_position_embeddings"},
     "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
     "phi-msft": {"n_positions": "max_position_embeddings"},
+    "sam2_video": OF_MEMORY,
     "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
 }
 

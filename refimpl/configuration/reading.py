@@ -1,6 +1,6 @@
 """Reading a published configuration: what each kind of layers does, every decision with its key, and what is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,8 +33,6 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     own = family(model_type)
     section = section.respelt(own.spelt)
     own = whole.settled(section, own, notes)
-    if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
-        own = replace(own, unturned=(), variant="dense")
     verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
@@ -57,14 +55,16 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     whole.tell_unjudged(section, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
-        whole.verify_nested(section, rope, found, notes)
+        whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
     before = tuple(notes.decisions)
     kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
-    kinds = tuple(replace(each, decisions=tuple(map(assumed, each.decisions))) for each in kinds) if taken else kinds
+    kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
+    if unknown := tuple(each for each in notes.findings if each.name == "no-rotary-key"):  # nobody knows what its sizes mean
+        kinds = tuple(replace(each, rotation=None, findings=unknown) for each in kinds)
     whole.verify_outside(section, rope, notes)
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
-        whole.verify_read(section, rope, kinds, notes)
+        whole.verify_read(section, rope, kinds, own, notes)
     longest = whole.longest_of(section, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
     refused = {each.key for each in every if each.level == "error"}
@@ -75,9 +75,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     return Reading(model_type, kinds, found_in_all, longest, divided(section))
 
 
-def assumed(decision: Decision) -> Decision:
-    """Return a decision as what is assumed, if it was read off the mapping that a model type has where none is given."""
-    return replace(decision, assumed=True) if spellings.ROPE[0] in decision.key.split(".") else decision
+def assumed(decision: Decision, taken: Collection[str]) -> Decision:
+    """Return a decision as what is assumed, if it was read off what a model type has where nothing is given."""
+    return decision if set(taken).isdisjoint(decision.key.split(".")) else replace(decision, assumed=True)
 
 
 def kind(
@@ -152,7 +152,7 @@ def is_plain(layer: Layer, section: Section, rope: Section | None, own: Family) 
     if isinstance(only, list):
         return layer.kind not in only
     local = layer.kind == SLIDING and section.get("rope_local_base_freq") is not None
-    return local or layer.kind in own.plain
+    return local or layer.kind in own.plain or not layer.scaled
 
 
 def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family, notes: Notes) -> Rotation | None:
@@ -185,9 +185,6 @@ def _scaled(
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
-    if own.variant:
-        notes.find("missing", f"no-{own.variant}", section.name("model_type"), section.get("model_type"), scalings.WITHOUT[own.variant])
-        return Rotation(found.head_dim, found.channels, chosen_layout, own.variant, None, common)
     if own.grid is not None and own.grid.order:
         return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))
@@ -313,6 +310,10 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
         else:
             return _ordered(key, value, rope, own, notes)
     if not list(_axes(section, rope)):
+        if sum(own.sections) == pairs and plain:
+            axes, order = _ordered("", list(own.sections), rope, own, Notes())
+            notes.assume(rope.name(spellings.SECTION_KEYS[0]), list(axes), f"{shared(axes, order)}, as in this model type")
+            return axes, order
         _verify_on_text(rope, str(section.get("model_type") or ""), own, notes)
     return (), ""
 

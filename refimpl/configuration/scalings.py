@@ -75,10 +75,13 @@ RULES = {
     "ntk": Rule("ntk_aware", {"factor": "factor"}, frozenset({"factor"}), fixed={"fastest": "slowed"}),
     "ntk-mixed": Rule("ntk_aware", {"factor": "factor", "mixed_b": "power"}, frozenset({"factor", "mixed_b"}), fixed={"fastest": "slowed"}),
 }
+#: Keys of a mapping that are read whatever its type is, and that one of the types reads.
+ALWAYS = spellings.COMMON | spellings.POSITION_AXES | {spellings.SLOPE}
+EVERY = ALWAYS.union(*(rule.reads() for rule in RULES.values()))
 #: Rules of types whose weights hold exponents of the frequencies, by what the rule is without these.
 LEARNED = {"yarn": "lerope"}
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
+UNNAMED = frozenset({"doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha"})
 
 #: Between which sizes a number lies that must be positive, in words.
 SIZES = f"from {LEAST:g} to {MOST:g}"
@@ -89,7 +92,6 @@ WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "yarn_log": "blends frequencies geometrically",
-    "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies other frequencies than yarn's, or cosine and sine too, by numbers that the weights hold (LeRoPE)",
 }
 
@@ -176,9 +178,7 @@ def with_doublings(name: str, section: Section, family: Family, notes: Notes) ->
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     """Warn of keys of the mapping that its rope type doesn't read."""
     rule = RULES.get(name)
-    always = spellings.COMMON | spellings.POSITION_AXES | {spellings.SLOPE}
-    known = always | (rule.reads() if rule else frozenset())
-    every = always.union(*(each.reads() for each in RULES.values()))
+    known = ALWAYS | (rule.reads() if rule else frozenset())
     for key, value in rope.values.items():
         if key in known or value is None:
             continue
@@ -186,14 +186,21 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             says = f"be left out: by it vLLM multiplies {spellings.OF_VLLM[key]}; transformers doesn't read it"
             notes.find("warning", "ignored-key", rope.name(key), value, says)
             continue
-        close = "" if key in every else _meant_key(key, known if rule else every)
+        close = "" if key in EVERY else _meant_key(key, known if rule else EVERY)
         if close:
-            notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
+            told = [rope.name(close)] if rule and close in rule.required and rope.get(close) is None else []
+            says = f"be a key that {name} reads (did you mean {close}?)"
+            notes.find("warning", "misspelt-key", rope.name(key), value, says, follows=told)
         elif rule is not None:
             reads = ", ".join(sorted(rule.reads())) or "none"
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
     if name == "ntk_alpha" and rope.get("factor") not in (None, 1):
         notes.find("warning", "ignored-key", rope.name("factor"), rope.get("factor"), "be 1 beside alpha, which alone counts")
+
+
+def _misspelt(rule: Rule, rope: Section) -> list[tuple[str, str]]:
+    """Return the keys that nobody reads, each with the key of a rule that it may mean."""
+    return [(key, _meant_key(key, ALWAYS | rule.reads())) for key, value in rope.values.items() if value is not None and key not in EVERY]
 
 
 def _meant_key(key: str, known: frozenset[str]) -> str:
@@ -223,7 +230,8 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     contract = declared(f"{rule.scheme}.frequencies").parameters
     values: dict[str, Any] = {}
     for key in sorted(key for key in rule.required if rope.get(key) is None):
-        notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
+        hint = next((f" (did you mean it by {other}?)" for other, meant in _misspelt(rule, rope) if meant == key), "")
+        notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}{hint}")
     for key, parameter in rule.keys.items():
         found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(_given(key, section, rope)), None)
         if found is not None:
@@ -313,6 +321,8 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
     lists = []
     for key in ("short_factor", "long_factor"):
         value = rope.get(key)
+        if value is None:  # told with the keys that must be there
+            continue
         if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
             notes.find("error", "bad-list", rope.name(key), value, f"be a list of numbers {SIZES}")
         elif len(value) != pairs:

@@ -71,10 +71,11 @@ def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) ->
 def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
     """Return the language model's section: the top, unless a nested one has it."""
     top = Section(configuration)
-    for key in dict.fromkeys(path[0] for path in spellings.SECTIONS):
+    paths = spellings.SECTIONS_OF_TWO if top.get("model_type") in spellings.OF_TWO else spellings.SECTIONS
+    for key in dict.fromkeys(path[0] for path in paths):
         if top.get(key) is not None and not isinstance(top.get(key), Mapping):
             notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
-    found = [section for path in spellings.SECTIONS if (section := _within(top, path)) is not None]
+    found = [section for path in paths if (section := _within(top, path)) is not None]
     for other in found[1:]:
         _verify_other(other, found[0], notes)
     if not found:
@@ -93,7 +94,7 @@ def _within(top: Section, path: tuple[str, ...]) -> Section | None:
 
 def _verify_other(other: Section, section: Section, notes: Notes) -> None:
     """Warn of what another section for a language model says otherwise than the one that counts."""
-    for key in sorted(spellings.READ & other.values.keys() & section.values.keys()):
+    for key in sorted((spellings.READ - {"model_type"}) & other.values.keys() & section.values.keys()):
         value, counts = other.get(key), section.get(key)
         if None not in (value, counts) and value != counts:
             rule = f"be what {section.name(key)} is, which counts ({shown(counts)})"
@@ -123,12 +124,20 @@ def verify_keys(section: Section, asked: Collection[str], unread: Collection[str
         positional = _is_positional(key, value)
         if key in asked:
             continue
-        close = near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff=0.8 if positional else 0.92)
+        cutoff = 0.8 if positional else 0.92
+        close = _elsewhere(section, key) or near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff)
+        if (key == f"{close}s" and isinstance(value, list)) or (key == "layer_type" and isinstance(value, str)):
+            continue  # many where the key that is read has one, or one where it has many
         of_another_part = key.endswith(f"_{close}") and section.get(close) is not None
         if close and not of_another_part:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
             notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
+
+
+def _elsewhere(section: Section, key: str) -> str:
+    """Return the key that means what this one means in files of another kind, where it isn't given."""
+    return next((meant for ending, meant in spellings.MEANT.items() if key.endswith(ending) and section.get(meant) is None), "")
 
 
 def _unread(section: Section) -> Iterator[tuple[str, Any]]:

@@ -5,6 +5,9 @@ from typing import Any
 
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
+#: The same of models whose parts that read and write text are both under keys of their own.
+SECTIONS_OF_TWO = (("decoder",), ("encoder", "text_config"))
+OF_TWO = ("t5gemma2",)
 
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
 HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
@@ -21,11 +24,16 @@ BASE = (
 )
 #: InternLM's first models have the base in a mapping, beside the name of a rule.
 BASE_MAPPING = "rotary"
+#: What keys of other files mean, by how these end.
+MEANT = {"freq_base": "rope_theta"}
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.
 TRAINED_LENGTH = ("seq_length", *MAX_LENGTH)
 LAYER_TYPES = ("layer_types", "layers_block_type")
+#: How many layers there are with a dense feed-forward part before those with experts, every so many of these have full attention,
+#: and a list that says which part each layer has.
+DENSE_LAYERS, DENSE_PATTERN, FEED_FORWARD = "first_k_dense_replace", "prefix_dense_sliding_window_pattern", "mlp_layer_types"
 LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")
 #: What says that positions are a bias.
@@ -93,6 +101,7 @@ WITHOUT_ATTENTION = frozenset(
 #: Kinds of layers that have attention.
 WITH_ATTENTION = frozenset(
     {"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "minimax_m3_sparse", "main", "compress", "hybrid"}
+    | {"hybrid_sliding"}
 )
 
 #: Names of a rope type that mean another one.
@@ -120,7 +129,7 @@ READ = frozenset(
         *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
-        *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
+        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
@@ -131,7 +140,7 @@ READ = frozenset(
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
         *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
-        *("global_attn_indexes", "window_size"),
+        *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )
 BESIDE = frozenset(
@@ -139,6 +148,8 @@ BESIDE = frozenset(
         *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "swa_v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads"),
         "position_id_per_seconds",
+        *("max_2d_position_embeddings", "memory_attention_rope_dropout", "memory_attention_rope_feat_sizes"),
+        "memory_attention_rope_k_sizes",
         *("flash_rotary", "num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base", "rope_max_length"),
     }
 )

@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import readers, spellings, temperatures
-from refimpl.configuration.families import Family, is_known, plain_name, turns_whole
+from refimpl.configuration import readers, scalings, spellings, temperatures
+from refimpl.configuration.families import FAMILIES, Family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
-from refimpl.configuration.layers import FULL, Layer, entries
+from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
 from refimpl.configuration.sections import Section, is_number, near_miss
+from refimpl.configuration.widths import divided
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
@@ -45,8 +46,10 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
         return replace(own, turns=False, told=True)
     if own.windowless and section.values.get("sliding_window", own) is None:
         turn = own.windowless == "turn"
-        says = "null: every layer turns, whatever its kind" if turn else "null: no layer turns, whatever its kind"
+        says = f"null: {'every' if turn else 'no'} layer turns, whatever its kind{', but for dense ones' if own.dense_turn else ''}"
         notes.decide(section.name("sliding_window"), None, says)
+        if own.dense_turn:
+            return replace(own, unturned=(FULL, SLIDING))
         return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False, told=True)
     return own
 
@@ -68,18 +71,31 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
 
 
-def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, bool]:
-    """Return a section with the mapping that a model type has where none is given, and whether that was taken."""
+def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
+    """Return a section with the mapping, or the original length, that a model type has where none is given, and the key of it."""
+    if own.original is not None and scales_without_length(section):
+        return replace(section, values={**section.values, spellings.ORIGINAL_LENGTH: own.original}), (spellings.ORIGINAL_LENGTH,)
     if not own.rope or section.given(spellings.ROPE):
-        return section, False
+        return section, ()
     says = f"{dict(own.rope)}, as the class of this model type in transformers has it where neither this nor rope_scaling is given"
     notes.assume(section.name(spellings.ROPE[0]), dict(own.rope), says)
-    if any("rope_theta" in each for each in (own.rope, *entries(own.rope).values())):
-        for key, value in section.given(spellings.BASE):
-            rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
-            notes.find("warning", "unread-base", key, value, rule)
-        section = _without(section, spellings.BASE)
-    return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), True
+    rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
+    of_kinds = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
+    fractions = spellings.FRACTION if entries(own.rope) else ()
+    for name, keys in (("rope_theta", (*spellings.BASE, *of_kinds)), ("partial_rotary_factor", fractions)):
+        of_class = [each[name] for each in (own.rope, *entries(own.rope).values()) if name in each]
+        for key, value in section.given(keys if of_class else ()):
+            if value not in of_class:
+                notes.find("warning", "unread-base" if name == "rope_theta" else readers.UNREAD_PART, key, value, rule)
+        section = _without(section, keys) if of_class else section
+    return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), spellings.ROPE[:1]
+
+
+def scales_without_length(section: Section) -> bool:
+    """Whether a mapping has a scaling, and no key says which length the model was trained for."""
+    mappings = [each for key in spellings.ROPE if (each := section.below(key))]
+    named = any(value != "default" for each in mappings for _, value in each.given(("rope_type", "type")))
+    return named and not any(each.given((spellings.ORIGINAL_LENGTH,)) for each in (section, *mappings))
 
 
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
@@ -100,13 +116,14 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
     if not own.turns or section.given(spellings.LAYER_TYPES):
         return
     read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
-    for key, value in section.given(section.values):
-        name = key.rpartition(".")[2]
+    for name, value in section.values.items():
         if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
             continue
-        if value and isinstance(value, list | str | int) and spellings.PICKING.search(name):
-            rule = "be said by layer_types: it may name layers without attention, and isn't read for this model type"
-            notes.find("warning", "unread-layers", key, value, rule)
+        if value and value is not True and isinstance(value, list | str | int) and spellings.PICKING.search(name):
+            types = sorted(each for each, of_type in FAMILIES.items() if of_type.picks == name)
+            which = f", but for {', '.join(types)}" if types else ""
+            rule = f"be said by layer_types: it may name layers without attention, and isn't read for this model type{which}"
+            notes.find("warning", "unread-layers", section.name(name), value, rule)
 
 
 def _attends_everywhere(name: str, value: Any) -> bool:
@@ -153,6 +170,13 @@ def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
         if value != counts[1]:
             rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
             notes.find("warning", "unread-base", key, value, rule)
+    nested = any(entries(value) for _, value in section.given(spellings.ROPE))
+    for key, value in section.given(spellings.BASE[:1]) if own.one_base_before and not nested else ():
+        for kind, usual in own.kind_bases.items():
+            if value != usual:
+                place = f"rope_parameters.{kind}"
+                rule = f"be {usual:,.10g}, or stand in {place}, too: transformers 5.23 turns these layers by that, 4.57 by this"
+                notes.find("warning", "unread-base", key, value, rule)
 
 
 def _bases(section: Section) -> list[tuple[str, Any]]:
@@ -239,15 +263,25 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
-    for key, value in section.given(own.unread):
-        of_base = key.rpartition(".")[2] in spellings.BASE
-        keys, usual = (spellings.BASE, own.base or USUAL_BASE) if of_base else (spellings.FRACTION, own.fraction or 1)
-        if value != next((counts for _, counts in section.given(each for each in keys if each not in own.unread)), usual):
-            named = "unread-base" if of_base else readers.UNREAD_PART
-            notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+    _verify_unread(section, model_type, own, notes)
+    rope = None if rope is not None and rope.path[-1] in own.unread else rope
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
     return _without(section, (*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
+
+
+def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes) -> None:
+    """Warn of keys that most code reads and that of a model type doesn't, where they say otherwise than what counts."""
+    for keys, named, usual in (
+        (spellings.BASE, "unread-base", own.base or USUAL_BASE),
+        (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
+        (spellings.HEAD_DIM, "unread-width", divided(section)),
+        (spellings.ROPE, "unread-mapping", None),
+    ):
+        counts = next((value for _, value in section.given(key for key in keys if key not in own.unread)), usual)
+        for key, value in section.given(key for key in keys if key in own.unread):
+            if value != counts:
+                notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:
@@ -326,16 +360,18 @@ def verify_outside(section: Section, rope: Section | None, notes: Notes) -> None
         notes.find("warning", "outside-scaling", key, value, f"stand in {place} where a rule is to read it")
 
 
-def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
+def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], own: Family, notes: Notes) -> None:
     """Warn of bases that no kind of layers takes, and of a length that is less than the original."""
     named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
     bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
     listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
     told = {each.key for each in (*notes.findings, *(each for kind in kinds for each in kind.findings))}
+    nested = [each.get("rope_theta") for each in entries(rope.values).values()] if rope else []
     used = [kind.rotation.parameters["base"] for kind in kinds if kind.rotation]
+    used += nested if used else []
     of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
     for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
-        if key not in named:
+        if key not in named and value not in used:
             follows = map(section.name, spellings.OF_LAYERS)
             notes.find("warning", "unread-base", key, value, "be left out: no layer has this base", follows=follows)
     original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
@@ -346,7 +382,7 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     lengths = [each.rotation.parameters.get("original_length") for each in kinds if each.rotation]
     longest = section.get(spellings.MAX_LENGTH[0])
     for key, value in section.given((spellings.ORIGINAL_LENGTH,)):
-        if is_number(value) and is_number(longest) and value < longest and value not in lengths:
+        if is_number(value) and is_number(longest) and value < longest and value not in (*lengths, own.original):
             rule = "be left out, or stand beside a scaling that reads it: no layer does"
             notes.find("warning", "unread-length", key, value, rule, follows=map(section.name, spellings.ROPE))
 
@@ -402,23 +438,32 @@ def mapping(section: Section, notes: Notes) -> Section | None:
         if not isinstance(value, Mapping):
             notes.find("error", "no-mapping", key, value, "be a mapping")
             return None
+        for inside in (inside for inside in spellings.ROPE if isinstance(value.get(inside), Mapping)):
+            notes.find("error", "nested-mapping", f"{key}.{inside}", value[inside], f"be taken out, so that its keys stand in {key} itself")
+            return None
     if len(found) == 2 and found[0][1] != found[1][1]:
         notes.find("error", "two-scalings", found[1][0], found[1][1], f"be what {found[0][0]} is, beside it", BOTH)
     return section.below(found[0][0].rsplit(".", 1)[-1]) if found else None
 
 
-def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], notes: Notes) -> None:
+def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], own: Family, notes: Notes) -> None:
     """Warn of what nobody reads in a mapping that is nested by the kinds of layers."""
     names = {layer.kind for layer in found}
     if any(indices is None for indices in found.values()):
-        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
+        rule, follows = "say which layers are of each kind", map(section.name, spellings.OF_LAYERS)
+        notes.find("warning", "no-layer-types", section.name("layer_types"), None, rule, follows=follows)
         names = {*spellings.WITH_ATTENTION}
     bases = [value.get("rope_theta") for value in entries(rope.values).values()]
     for key, value in rope.values.items():
-        if isinstance(value, Mapping) and key not in names:
-            close = next((name for name in sorted(names) if name.startswith(key)), "") or near_miss(key, names)
+        possible = key in {*spellings.WITH_ATTENTION, *own.labels.values()} and isinstance(value, Mapping)
+        if key not in names and possible and scalings.EVERY.issuperset(value):
+            notes.decide(rope.name(key), value, "no layer is of this kind")
+        elif isinstance(value, Mapping) and key not in names:
+            free = names - rope.values.keys()
+            close = next((name for name in sorted(free) if name.startswith(key)), "") or near_miss(key, free)
             hint = f" (did you mean {close}?)" if close else ""
-            notes.find("warning", "unused-kind", rope.name(key), value, f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}")
+            rule, told = f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}", [rope.name(close)] if close else []
+            notes.find("warning", "unused-kind", rope.name(key), value, rule, follows=told)
         elif not isinstance(value, Mapping) and value is not None:
             notes.find("warning", "beside-nested", rope.name(key), value, "stand within the kind of layers that it is for")
     for key, value in section.given(spellings.BASE):

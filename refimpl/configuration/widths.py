@@ -32,7 +32,8 @@ def width(section: Section, rope: Section | None, layer: Layer, family: Family, 
     head_dim = heads(section, layer, family, notes)
     if head_dim is None:
         return None
-    turning = rotary(section, rope, layer, head_dim, family, notes)
+    own_way = family.grid is not None and not family.grid.order  # nobody knows what a fraction says there
+    turning = head_dim if own_way else rotary(section, rope, layer, head_dim, family, notes)
     if turning is None:
         return None
     first = head_dim - turning if family.trailing else 0
@@ -102,7 +103,10 @@ def _divided(section: Section, family: Family, notes: Notes) -> int | None:
     if channels is None or among is None:
         return None
     wide, twice = (2 * channels, "twice ") if family.twice else (channels, "")
-    if wide % among:
+    if wide % among and family.uneven and wide > among:
+        rule = f"be a multiple of {number[0][0]} ({among}), or head_dim be given: transformers rounds down"
+        notes.find("warning", "uneven-heads", hidden[0][0], channels, rule)
+    elif wide % among:
         notes.find("error", "no-head-dim", hidden[0][0], channels, f"be a multiple of {number[0][0]} ({among}), as head_dim isn't given")
         return None
     notes.decide(hidden[0][0], channels, f"a head has {wide // among} channels: {twice}{channels} divided among {among} heads")
@@ -205,6 +209,8 @@ def _direct(direct: tuple[str, Any], fraction: tuple[str, Any] | None, by_fracti
         notes.find("error", "two-widths", *direct, rule, TWICE)
         return None
     notes.decide(*direct, f"{turning} of {head_dim} channels turn")
+    if fraction is not None:
+        notes.decide(*fraction, f"as {direct[0]} says, too")
     return turning
 
 
