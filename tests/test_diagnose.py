@@ -248,7 +248,9 @@ def test_code_that_takes_the_length_from_its_call_is_named_as_that(name: str, ki
     ],
     ids=["largest", "last", "last plus 1", "of the first row", "smaller of both"],
 )
-def test_what_is_said_of_a_length_from_positions_is_true_of_each_rule_that_few_calls_show(name: str, size: Callable[[np.ndarray, int], Any]) -> None:
+def test_what_is_said_of_a_length_from_positions_is_true_of_each_rule_that_few_calls_show(
+    name: str, size: Callable[[np.ndarray, int], Any]
+) -> None:
     def rotate(x: np.ndarray, positions: np.ndarray, *given: np.ndarray, length: int, **parameters: Any) -> np.ndarray:
         taken = max(1, int(size(positions, length)))
         return np.asarray(operations()[name].function(x, positions, *given, length=taken, **parameters))
