@@ -1,6 +1,6 @@
 """Functions as libraries have them, each of which was once told something false, or nothing."""
 
-# ruff: noqa: ANN001, ANN201, FBT002  code as people write it has no annotations
+# ruff: noqa: ANN001, ANN201, ANN202, FBT002  code as people write it has no annotations
 
 import math
 
@@ -147,6 +147,25 @@ def by_a_constant(x, positions, factor=4.0):
     return yarn_of_growth(x, positions, 1.25, factor)
 
 
+def by_an_odd_constant(x, positions, factor=4.0):
+    return yarn_of_growth(x, positions, 1 + 0.0707 * np.log(16), factor)
+
+
+def by_an_odd_constant_in_float32(x, positions, factor=4.0):
+    return yarn_of_growth(np.float32(x), positions, np.float32(1 + 0.0707 * np.log(16)), factor).astype(x.dtype)
+
+
+def added_by_an_odd_scale(x, positions):
+    turned = angles(positions, x.shape[-1])
+    return x + (0.123456789 * np.concatenate([np.sin(turned), np.cos(turned)], -1)).astype(x.dtype)
+
+
+def of_any_length(x, positions):
+    x = np.asarray(x, np.float64)
+    turned = angles(positions, x.shape[-1])
+    return 1.23456789 * (x * np.cos(np.tile(turned, 2)) + half(x) * np.sin(np.tile(turned, 2)))
+
+
 def by_what_is_given(x, positions, factor=4.0, attention_factor=None):
     return yarn_of_growth(x, positions, 0.1 * np.log(factor) + 1 if attention_factor is None else attention_factor, factor)
 
@@ -245,6 +264,32 @@ def keys_taken_first(k, q, cos, sin):
 
 def keys_first(k, q, cos, sin):
     return k * cos + half(k) * sin, q * cos + half(q) * sin
+
+
+def fading_keys_first(k, q, positions):
+    """Turn by xPos: queries grow, keys shrink."""
+    exponents = np.arange(0, q.shape[-1], 2) / q.shape[-1]
+    waves = np.exp(1j * angles(positions, q.shape[-1]))
+    sizes = ((exponents + 0.4) / 1.4) ** (np.asarray(positions)[:, None] / 512)
+
+    def turned(x, sizes):
+        z = (x[..., ::2] + 1j * x[..., 1::2]) * waves * sizes
+        return np.stack([z.real, z.imag], -1).reshape(x.shape).astype(x.dtype)
+
+    return turned(k, 1 / sizes), turned(q, sizes)
+
+
+def fading_keys_back_first(q, k, positions):
+    return fading_keys_first(k, q, positions)
+
+
+def by_pos_ids(q, k, pos_ids, theta=500_000.0):
+    turned = np.tile(angles(pos_ids, q.shape[-1], theta), 2)
+    return tuple((x * np.cos(turned) + half(x) * np.sin(turned)).astype(x.dtype) for x in (q, k))
+
+
+def keys_first_by_where(k, q, where):
+    return by_pos_ids(k, q, where)
 
 
 def by_tables_of_tokens_first(q, k, cos, sin, offset=0):

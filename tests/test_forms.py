@@ -19,6 +19,7 @@ from conformance.calls import form
 from conformance.calls.outcomes import Errored, Passed, Report, unanswered
 from conformance.calls.status import Status
 from conformance.calls.takes import Takes
+from conformance.diagnosis.sides import of_one_side
 from conformance.isolate import targets
 from conformance.isolate.targets import TargetError
 from conformance.run import check
@@ -99,6 +100,25 @@ def test_what_holds_of_keys_alone_or_queries_alone_is_a_mistake_and_nothing_to_d
     assert (diagnosis.mutants, diagnosis.label) == ((f"rope.{operation}/{name}",), "mistake")
     assert words in diagnosis.does
     assert "declare " not in diagnosis.fix
+
+
+def test_an_operation_that_returns_both_is_told_which_of_them_keeps_another_convention() -> None:
+    operation = "rope.rotate_query_key"
+    told = {(one.names, one.does) for one in of_one_side(operation)}
+
+    assert ((f"{operation}/unlike-queries-and-keys",), 'computes layout="half" for keys alone: queries are turned otherwise') in told
+    assert not list(of_one_side("rope.rotate"))
+
+
+def test_keys_of_another_layout_are_named_where_an_operation_returns_both(tmp_path: Path) -> None:
+    source = """@adapter.implements('rope.rotate_query_key', layout='half', direction='positive', rows='shared')
+def both(q, k, query_positions, key_positions, *, base, **_):
+    angles = key_positions[:, None] * base ** (-np.arange(0, k.shape[-1], 2) / k.shape[-1])
+    return by_position(q, query_positions, base), waves(k, np.exp(1j * angles)).astype(k.dtype)"""
+    ((_, diagnosis),) = judged(tmp_path, source).diagnoses.items()
+
+    assert diagnosis.mutants == ("rope.rotate_query_key/unlike-queries-and-keys",)
+    assert 'layout="interleaved" for keys alone' in diagnosis.does
 
 
 def test_a_convention_of_both_queries_and_keys_is_to_be_declared(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What ``posenc identify`` says of functions as libraries have them, of which it once said something false, or nothing."""
 
 import functools
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from test_identify import pasted, recognised, screen_of, told_of, verify
 
 from conformance.identify import identify
 from conformance.isolate.targets import TargetError
+
+#: By how much ``by_a_multiple`` and ``by_a_square`` multiply.
+MULTIPLE, ROOT = 0.9 * (0.1 * math.log(4) + 1), math.sqrt(1 + math.log(4) / math.log(4096))
 
 SCRIPTED = """
 import torch
@@ -40,13 +44,18 @@ screen = functools.partial(screen_of, identify_natural)
         ("from_an_offset", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
         ("by_timescales", {"operation": "sinusoidal.add", "base": 1e4, "spacing": "endpoint"}),
         ("by_half_the_slope", {"operation": "yarn.rotate", "slope": 0.05, "attention_factor": None}),
-        ("by_a_multiple", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0247665}),
+        ("by_a_multiple", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": pytest.approx(MULTIPLE, rel=1e-11)}),
         ("by_a_multiple_of_one", {"operation": "yarn.rotate", "slope": 0.1, "attention_factor": None, "mscale": None}),
         ("by_one_mscale", {"operation": "yarn.rotate", "slope": 0.05, "attention_factor": None, "mscale": None}),
         ("by_a_quotient", {"operation": "yarn.rotate", "mscale": 0.707, "mscale_all_dim": 0.5, "attention_factor": None}),
         ("by_a_quotient_of_one", {"operation": "yarn.rotate", "mscale": 0.707, "mscale_all_dim": 0.707, "attention_factor": None}),
-        ("by_a_square", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": 1.0801234}),
+        ("by_a_square", {"operation": "yarn.rotate", "factor": 4.0, "attention_factor": pytest.approx(ROOT, rel=1e-11)}),
         ("by_a_constant", {"operation": "yarn.rotate", "attention_factor": 1.25}),
+        ("added_by_an_odd_scale", {"operation": "sinusoidal.add", "scale": 0.1234568}),
+        ("fading_keys_first", {"operation": "xpos.rotate_query_key", "scale_base": 512.0}),
+        ("fading_keys_back_first", {"operation": "xpos.rotate_query_key", "scale_base": 512.0}),
+        ("by_pos_ids", {"operation": "rope.rotate", "base": 500_000.0}),
+        ("keys_first_by_where", {"operation": "rope.rotate", "base": 500_000.0}),
         ("by_a_number_of_channels", {"operation": "partial_rope.rotate", "rotary_dim": 64, "base": 1e4}),
         ("by_sequence_lengths", {"operation": "alibi.bias", "form": "symmetric", "slopes": "paper"}),
     ],
@@ -126,6 +135,10 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("after_a_padding_row", "position offset: what is called 0 stands at 2"),
         ("by_a_number_of_channels", "rotary_dim       64                     certain; follows its argument"),
         ("by_a_number_of_channels", 'call="f(x, positions, n_dims=rotary_dim, freq_base=base)"'),
+        ("of_any_length", "no known scheme: rotary, base 10000, times 1.23456789"),
+        ("by_pos_ids", "base             500000                 certain; follows its argument"),
+        ("keys_first_by_where", "called as f(k, q, positions)"),
+        ("fading_keys_first", "called as f(k, q, positions)"),
         ("by_a_part_of_divided_positions", "the same as base 10000 over the first 32 channels (partial_rope) at positions divided by 4"),
         ("exponents_by_pair", "base             100                    certain; changes, but not to what is asked for"),
         ("decay_of_the_past", "later keys get 0"),
@@ -136,6 +149,17 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
 )
 def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, line: str) -> None:
     assert line in screen(name)
+
+
+@pytest.mark.parametrize("name", ["by_an_odd_constant", "by_an_odd_constant_in_float32"])
+def test_a_factor_keeps_the_digits_that_were_measured(name: str) -> None:
+    known = told(name)
+    assert known.identity is not None
+    factor, right = known.identity.parameters["attention_factor"], 1 + 0.0707 * math.log(16)
+
+    assert factor.value == pytest.approx(right, rel=1e-7)
+    assert factor.high - factor.low < 1e-6
+    verify(pasted(str(known.declaration())))
 
 
 def test_frequencies_that_are_nearly_those_of_a_rule_are_said_to_be_right_only_as_far_as_their_angles_are() -> None:

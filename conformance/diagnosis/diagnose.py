@@ -31,6 +31,7 @@ from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, compared, seen
 from conformance.diagnosis.separating import separating, splitting
+from conformance.diagnosis.sides import of_one_side
 from conformance.diagnosis.taken import last, taken
 from conformance.diagnosis.undeclared import Raised, joined, placed, undeclared
 from conformance.diagnosis.unless import unless
@@ -187,7 +188,8 @@ def _in_all(asked: Sequence[Checked], besides: Sequence[str] = ()) -> Diagnosis 
 
 def _in_table(found: Diagnosis, asked: Sequence[Checked], misreadings: Sequence[Candidate]) -> bool:
     """Whether what is named is a known mistake, or several, and no number that was found."""
-    known_ones = [*known(asked[0].task.operation), *misreadings]
+    operation = asked[0].task.operation
+    known_ones = [*known(operation), *of_one_side(operation), *misreadings]
     return set(found.mutants) <= {one.name for one in known_ones}
 
 
@@ -278,6 +280,7 @@ def _rounds(operation: str, everything: Sequence[Seen], misreadings: Sequence[Ca
     yield singles
     if takes.counted or takes.gridded:
         yield [called_as_declared(one, takes) for one in singles if one.kind == "mistake"]
+    yield of_one_side(operation)
     yield plain(operation, everything)
     yield fitted(operation, everything)
     yield [*pairs_of_conventions(operation), *with_conventions(operation, [one for one in singles if one.kind != "convention"])]

@@ -11,7 +11,7 @@ from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen, near
-from conformance.identify.ladders import Growth, Ladder, rule
+from conformance.identify.ladders import Growth, Ladder, rule, sized
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES
@@ -24,6 +24,8 @@ FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
 #: Where tokens stand in an image.
 NEAR = np.array([0, 1, 2, 3, 5, 11, 30])
 WHOLE = 0.5
+#: How wrong a length may be that is read in float32, and by how much scales differ that are no more the same.
+READ, ANOTHER = 2.0**-22, 2e-5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
 #: Said of code that counts its rows itself, but not from 0.
 LATER = "an adapter: its first row is that of position {:g}, and no call asks for a sequence that starts there"
@@ -224,11 +226,11 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
 def _laddered(ladder: Ladder, encoding: Encoding, pairs: int, sizes: Callable[[Sequence[np.ndarray]], np.ndarray]) -> Identity:
     """Return the operation whose tables have such frequencies, else the one that turns vectors by them."""
 
-    def grown(probe: Probe) -> float | None:
-        return None if encoding.rows else float(np.median(sizes(replace(encoding, probe=probe)(FIRST))))
+    def grown(probe: Probe) -> tuple[float, float] | None:
+        return None if encoding.rows else sized(sizes(replace(encoding, probe=probe)(FIRST)))
 
     known = (taking("positions", axes=["[batch] token pair"] * 2), rotary.whole())
-    growth = Growth(float(np.median(sizes(encoding(FIRST)))), encoding.probe, grown)
+    growth = Growth(sized(sizes(encoding(FIRST)))[0], encoding.probe, grown)
     settings = encoding.probe.settings
     tables, turning = (rotary.named([ladder], group, {"head_dim": 2 * pairs}, settings, growth) for group in known)
     if tables.operation is not None or turning.operation is None:
@@ -274,9 +276,9 @@ def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
     for layout in LAYOUTS if width > 1 else ():
         sine, cosine = _columns(layout, width // 2)
         size = np.hypot(rows[:, sine], rows[:, cosine])
-        scale = float(np.median(size))
-        if np.ptp(size) <= 8 * tolerance * scale and scale > tolerance:
-            found = _waves(encoding, layout, width, scale)
+        scale, spread = sized(size)
+        if spread <= 8 * tolerance and scale > tolerance:
+            found = _waves(encoding, layout, width, scale, max(spread, READ))
             if found is not None:
                 odds = {"odd": Seen("zero_column")} if odd else {}
                 return replace(found, parameters={**found.parameters, **odds})
@@ -289,7 +291,7 @@ def _columns(layout: str, pairs: int) -> tuple[np.ndarray, np.ndarray]:
     return (second, first) if layout.endswith("cosine_first") else (first, second)
 
 
-def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identity | None:
+def _waves(encoding: Encoding, layout: str, width: int, scale: float, error: float) -> Identity | None:
     sine, cosine = _columns(layout, width // 2)
     flipped = bool(np.mean(encoding(np.array([0]))[0][0, cosine]) < 0)
     sign = -1.0 if flipped else 1.0
@@ -306,10 +308,10 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     narrow = _narrower(encoding, layout, sign)
     ladders = [rotary.ladder(measured, 1.0, {"dim": width}), *([narrow.ladder] if narrow else [])]
     found, rounded = rule(ladders, taking("positions", axes=["token dim"]), {"odd": "zero_column"}, {})
-    sized, said = _scaled(width, sign * scale, narrow)
+    shown, said = _scaled(width, sign * scale, error, narrow)
     rounded = (*rounded, *said)
     alike = Seen(layout, confidence=Confidence.GUESS) if width == 2 else Seen(layout)
-    common = {"layout": alike, **sized}
+    common = {"layout": alike, **shown}
     offset = measured.offset
     common |= {} if offset == 0 else {"offset": Seen(offset)}
     seen = (*_described(encoding, measured, read), *rounded)
@@ -363,10 +365,10 @@ def _narrower(encoding: Encoding, layout: str, sign: float) -> _Narrow | None:
     return _Narrow(rows.shape[1], size, rotary.ladder(measured, 1.0, {"dim": rows.shape[1]}))
 
 
-def _scaled(width: int, scale: float, narrow: _Narrow | None) -> tuple[dict[str, Seen], tuple[str, ...]]:
+def _scaled(width: int, scale: float, error: float, narrow: _Narrow | None) -> tuple[dict[str, Seen], tuple[str, ...]]:
     """Return the scale, and the width where it holds at that width only."""
-    seen = {"scale": near(scale, 2e-5)}
-    if narrow is None or seen["scale"].holds(narrow.scale):
+    seen = {"scale": near(scale, error)}
+    if narrow is None or near(scale, max(error, ANOTHER)).holds(narrow.scale):
         return seen, ()
     law = _root(width, abs(scale)) if _root(width, abs(scale)) == _root(narrow.width, abs(narrow.scale)) else None
     how = f"the scale changes with the width: {scale:.6g} at {width}, {narrow.scale:.6g} at {narrow.width}{f', {law}' if law else ''}"
@@ -376,7 +378,7 @@ def _scaled(width: int, scale: float, narrow: _Narrow | None) -> tuple[dict[str,
 def _root(width: int, scale: float) -> str | None:
     """Return which power of the width a scale is, other than 1."""
     powers = {"dim ** -0.5": width**-0.5, "dim ** 0.5": width**0.5, "1 / dim": 1 / width, "(dim / 2) ** -0.5": (width / 2) ** -0.5}
-    return next((words for words, value in powers.items() if width > 1 and abs(scale / value - 1) < 2e-5), None)
+    return next((words for words, value in powers.items() if width > 1 and abs(scale / value - 1) < ANOTHER), None)
 
 
 def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:

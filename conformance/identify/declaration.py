@@ -288,8 +288,9 @@ class _Turning:
         """Return the lines between the signature and the end."""
         results = operations()[str(self.declaration.identity.operation)].results
         if results.keys() == {"query", "key"}:
-            parts = ", ".join(self._one(name, f"{kind}_positions", i) for i, (name, kind) in enumerate((("q", "query"), ("k", "key"))))
-            return [f"return {parts}"]
+            queries, keys = self.view.result, 1 - self.view.result
+            parts = self._one("q", "query_positions", queries), self._one("k", "key_positions", keys)
+            return [f"return {', '.join(parts)}"]
         if results["result"].startswith("token "):
             added = self._one("x", "positions", 0)
             return ["x = xp.zeros((1, 1, len(positions), dim))", f"return {added}.reshape(len(positions), -1)"]

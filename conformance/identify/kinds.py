@@ -309,12 +309,14 @@ def _alike(identity: Identity, found: turns.Turns) -> Identity:
     """Return what queries are, unless keys are something else, so that no scheme says both."""
     if not {"q", "k"} <= set(found.probe.plan.probed) or not found.unlike():
         return identity
-    keys = rotary.identify(replace(found, result=1))
-    if _two_sides(identity, keys):
-        return _both(identity)
-    if {identity.operation, keys.operation} == {None}:
+    other = replace(found, result=1)
+    second = rotary.identify(other)
+    queries, keys = (identity, second) if found.first_of() == "q" else (replace(second, view=other), identity)
+    if _two_sides(queries, keys):
+        return _both(queries)
+    if {queries.operation, keys.operation} == {None}:
         return identity
-    said = f"queries are {_beside(identity, keys)}, keys are {_beside(keys, identity)}"
+    said = f"queries are {_beside(queries, keys)}, keys are {_beside(keys, queries)}"
     return Identity(None, f"queries and keys come back, but not alike: {said}")
 
 

@@ -21,6 +21,10 @@ from refimpl.spec import Operation
 STEP = 2.0**-23
 #: What frequencies are off by that were rounded to a half format.
 HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
+#: How wrong the growth of pairs may be.
+NOISE = 2e-5
+#: The dtypes in which a growth is read to its last digit, and the least error that is told apart.
+FINEST, LEAST = ("float64", "float32"), 2.0**-40
 #: Said of frequencies that are nearly those of an operation, and how far an angle may be off that is called right, in radians.
 OFF, RIGHT = "frequencies are off by up to", 1e-3
 #: How operations are asked: for pairs half a row apart that turn forward.
@@ -223,11 +227,11 @@ def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, 
 
 @dataclass(frozen=True)
 class Growth:
-    """By how much pairs grow in a call, and ``at`` other settings of it: nothing where they don't turn then."""
+    """By how much pairs grow in a call, and ``at`` other settings of it, with its relative error: nothing where they don't turn then."""
 
     size: float
     probe: Probe
-    at: Callable[[Probe], float | None]
+    at: Callable[[Probe], tuple[float, float] | None]
 
     def among(self, names: Iterable[str]) -> list[tuple[Values, float]]:
         """Return the growth of the call, of calls that are set to another value of each parameter, and of one set to all of them."""
@@ -239,10 +243,29 @@ class Growth:
         return [({}, self.size), *((settings, size) for settings, size in found if size is not None)]
 
     def _at(self, settings: Values) -> float | None:
+        found = self._found(self.probe.having(**settings))
+        return None if found is None else found[0]
+
+    def _found(self, probe: Probe) -> tuple[float, float] | None:
         try:
-            return self.at(self.probe.having(**settings))
+            return self.at(probe)
         except Refused:
             return None
+
+    def precise(self) -> tuple["Growth", float]:
+        """Return the same in the finest dtype that the function takes, with the relative error that it shows there."""
+        for dtype in FINEST if self.probe.dtype in FINEST else ():
+            probe = self.probe.at(dtype)
+            found = self._found(probe)
+            if found is not None:
+                return replace(self, size=found[0], probe=probe), max(found[1], LEAST)
+        return self, NOISE
+
+
+def sized(lengths: np.ndarray) -> tuple[float, float]:
+    """Return how long pairs are, and by how much that differs, relative to it."""
+    size = float(np.median(lengths))
+    return size, float(np.ptp(lengths)) / size if size else math.inf
 
 
 def grown(found: Fit, seen: Ladder, told: Values, growth: Growth, noise: float) -> Mapping[str, Seen] | None:

@@ -43,10 +43,11 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Rotation:
-    """A rotation in pairs, multiplied by a number."""
+    """A rotation in pairs, multiplied by a number that differs by a relative ``spread`` from pair to pair."""
 
     pairing: Pairing
     growth: float
+    spread: float = 0.0
 
 
 def matrices(turns: Turns) -> tuple[np.ndarray, np.ndarray]:
@@ -75,9 +76,9 @@ def rotation(maps: np.ndarray, tolerance: float) -> Rotation | None:
     for low, high in sorted(windows, key=lambda ends: ends[1] - ends[0]):
         for layout in LAYOUTS:
             pairing = Pairing(layout, low, high - low)
-            growth = _growth(maps, pairing, tolerance)
-            if growth is not None:
-                return Rotation(pairing, growth)
+            found = _growth(maps, pairing, tolerance)
+            if found is not None:
+                return Rotation(pairing, *found)
     return None
 
 
@@ -87,13 +88,14 @@ def turned(maps: np.ndarray, pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:
     return (maps[:, c, a] + maps[:, d, b]) / 2, (maps[:, d, a] - maps[:, c, b]) / 2
 
 
-def _growth(maps: np.ndarray, pairing: Pairing, tolerance: float) -> float | None:
+def _growth(maps: np.ndarray, pairing: Pairing, tolerance: float) -> tuple[float, float] | None:
+    """Return by how much pairs grow and by how much that differs, relative to it, or nothing where they do more than turn and grow."""
     if pairing.width % 2 or not pairing.width:
         return None
     size = np.hypot(*turned(maps, pairing))
-    growth = float(np.median(size))
-    fits = np.abs(_built(maps, pairing) - maps).max() <= tolerance * max(1.0, growth) and np.ptp(size) <= 4 * tolerance * growth
-    return growth if fits and growth > tolerance else None
+    growth, spread = float(np.median(size)), float(np.ptp(size))
+    fits = np.abs(_built(maps, pairing) - maps).max() <= tolerance * max(1.0, growth) and spread <= 4 * tolerance * growth
+    return (growth, spread / growth) if fits and growth > tolerance else None
 
 
 def _built(maps: np.ndarray, pairing: Pairing) -> np.ndarray:

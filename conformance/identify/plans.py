@@ -316,4 +316,11 @@ def _usual(signature: Signature) -> Iterator[Plan]:
     needed = [argument for argument in signature.positional if argument.required]
     keywords = {argument.name: next(iter(roles(argument.name)), "") for argument in signature.keywords if argument.required}
     if all(keywords.values()) and not signature.any_positional:
-        yield from (Plan(roles_, keywords, guessed=True) for roles_ in USUAL.get(len(needed), ()))
+        names = [argument.name for argument in needed]
+        yield from (Plan(_as_named(roles_, names), keywords, guessed=True) for roles_ in USUAL.get(len(needed), ()))
+
+
+def _as_named(chosen: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
+    """Return roles with keys before queries where the first two names say so."""
+    keys_first = chosen[:2] == ("q", "k") and all(role in roles(name) for role, name in zip(("k", "q"), names, strict=False))
+    return ("k", "q", *chosen[2:]) if keys_first else chosen

@@ -12,7 +12,7 @@ from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import OFF, Growth, Ladder, followed, grown, known, rule, turned
+from conformance.identify.ladders import NOISE, OFF, Growth, Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
@@ -25,8 +25,6 @@ SWITCH = 64
 AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWITCH, "length": SWITCH + 1})
 #: Lengths within and beyond those of training, where frequencies may follow them.
 LONGER = tuple({"length": length} for length in (1, 1_000, 10_000, 100_000, 1_000_000))
-#: How wrong the growth of pairs may be.
-NOISE = 2e-5
 #: How many channels turn, where not all do.
 PART = "rotary_dim"
 #: What says that the fast pairs of a head turn, and how slowly.
@@ -204,7 +202,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
         resting = {name: one for name, one in parameters.items() if name not in (PART, "placement")}
         readings.append(([one.padded(turns.width // 2) for one in ladders], every, {"head_dim": turns.width}, resting))
     readings.append((ladders, every, told, parameters))
-    growth = Growth(found.growth, turns.probe, lambda probe: _growth(replace(turns, probe=probe)))
+    growth = Growth(found.growth, turns.probe, lambda probe: _grown(replace(turns, probe=probe)))
     read_as = [(named(seen, group, known, turns.probe.settings, growth), shape) for seen, group, known, shape in readings]
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
@@ -229,9 +227,9 @@ def _also(parameters: Mapping[str, Seen]) -> Iterator[str]:
             yield f"the same as base {written(base)} over the first {channels} channels ({scheme}) {slower}"
 
 
-def _growth(turns: Turns) -> float | None:
+def _grown(turns: Turns) -> tuple[float, float] | None:
     found = maps.rotation(maps.matrices(turns)[1], TOLERANCE[turns.read_as])
-    return None if found is None else found.growth
+    return None if found is None else (found.growth, found.spread)
 
 
 def _turning(*factors: str) -> tuple[list[Operation], list[Operation]]:
@@ -409,13 +407,16 @@ def named(
     if found is None:
         return _unruled(ladders[0], grown_by(growth.size))
     factors = grown(found, ladders[0], told, growth, NOISE)
+    searched = factors is None or any(isinstance(one.low, float) for one in factors.values())
+    exact, error = growth.precise() if searched else (growth, NOISE)
+    factors = grown(found, ladders[0], told, exact, error) or factors if searched else factors
     odd = "" if factors is None else ", ".join(f"{name} {one.value}" for name, one in factors.items() if not _usable(one))
     if factors is None or odd:
-        larger, whole = {"attention_factor": near(growth.size, NOISE)}, replace(found, parameters={**found.parameters, **(factors or {})})
+        larger, whole = {"attention_factor": near(exact.size, error)}, replace(found, parameters={**found.parameters, **(factors or {})})
         notes = tuple(note for note in found.notes if note.partition(" ")[0] not in (factors or ()))
         notes = (*notes, *((f"an adapter: the attention factor would be that of {odd}, which no model has",) if odd else ()))
         values_of, follows = (found.operation.name, followed(whole, ladders, told)) if odd else (None, ())
-        what = f"rotary, {found.words}, times {growth.size:.6g}"
+        what = f"rotary, {found.words}, times {written(larger['attention_factor'].value)}"
         return Identity(None, what, {**found.parameters, **larger}, rounded, notes, values_of=values_of, follows=follows)
     notes = tuple(note for note in found.notes if note.partition(" ")[0] not in factors)
     whole = replace(found, parameters={**found.parameters, **factors}, notes=notes)

@@ -18,7 +18,8 @@ ARRAYS: Mapping[str, str] = {
     "q": "q query queries xq query_states q_embed query_layer",
     "k": "k key keys xk key_states key_layer",
     "v": "v value values xv value_states value_layer",
-    "positions": "positions position_ids pos position input_pos cache_position p t pid idx indices timesteps seq times pos_seq",
+    "positions": "positions position_ids position_id position_indices pos_ids pos_id pos_idx pos position input_pos cache_position "
+    "p t pid idx indices timesteps seq times pos_seq",
     "offset": "offset start_pos start past_length past_key_values_length input_offset start_index seqlen_offset seqlen_offsets past_len "
     "past_kv_len past_kv_length past_seq_len past_seq_length past_key_value_length position_offset pos_offset seq_offset start_position",
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
