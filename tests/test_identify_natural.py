@@ -95,7 +95,7 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("fused", "called as f(x, cos, sin) in float32, x (batch, token, head, dim)"),
         ("as_wide_as_tables", "x (batch, head, token, dim), tables tiled"),
         ("as_wide_as_x", "head_dim         64                     as given; follows the width of x"),
-        ("scaled_tables", "attention_factor 1.0857264"),
+        ("scaled_tables", "attention_factor 1.085726399"),
         ("scaled_tables", "not seen: an adapter: no operation has such tables"),
         ("with_a_number", "it returns 1.13863 besides, which may be an attention factor: the adapter leaves it out"),
         ("below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"),
