@@ -17,8 +17,6 @@ from conformance.adapters.transformers_configured import Layers, layers
 
 #: What a norm may call the number that it adds to the variance: without it ones stay ones.
 SMALL = ("eps", "variance_epsilon")
-
-
 #: How many tokens are asked for at once: some attention has a mask of the square.
 MOST = 1_024
 
@@ -39,7 +37,7 @@ AttentionInterface.register("queries", _stop)
 
 
 @dataclass(frozen=True)
-class Cached:
+class _Cached:
     """A cache that holds so many tokens before those of a call."""
 
     length: int
@@ -107,7 +105,7 @@ class Attention:
         given = {
             "hidden_states": torch.ones(1, tokens, 1), "position_embeddings": self._tables(rows), "position_ids": rows,
             "attention_mask": torch.zeros(1).expand(1, 1, tokens, tokens) if self.masked else None,
-            "past_key_values": None if self.mixes else Cached(before),
+            "past_key_values": None if self.mixes else _Cached(before),
             "shared_kv_states": {}, "prev_topk_indices": torch.zeros_like(rows)[..., None],
         }  # fmt: skip
         asked = inspect.signature(self.module.forward).parameters
@@ -157,8 +155,13 @@ def _in_a_row(positions: torch.Tensor) -> Iterator[torch.Tensor]:
     yield from (part for run in positions.tensor_split(ends) for part in run.split(MOST))
 
 
+def attention(configuration: Mapping[str, Any], layer: int, heads: int | None = None) -> Attention:
+    """Return the attention of a layer of a configuration, made once."""
+    return _attention(json.dumps(configuration), layer, heads)
+
+
 @functools.lru_cache(maxsize=8)
-def _attention(configuration: str, layer: int, heads: int | None = None) -> Attention:
+def _attention(configuration: str, layer: int, heads: int | None) -> Attention:
     found = layers(json.loads(configuration))
     try:
         made = Attention(found, layer, heads)
@@ -181,8 +184,8 @@ def scale(
     biases: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the queries of ones over those that no position scales; learned ones as they are, for each head."""
-    attention = _attention(json.dumps(configuration), layer, None if slopes is None else len(slopes))
+    made = attention(configuration, layer, None if slopes is None else len(slopes))
     if slopes is not None and biases is not None:
-        attention.learn(slopes, biases)
-        return attention.scaled(positions)
-    return attention.scaled(positions)[..., 0, :] / attention.unscaled()
+        made.learn(slopes, biases)
+        return made.scaled(positions)
+    return made.scaled(positions)[..., 0, :] / made.unscaled()

@@ -5,9 +5,8 @@ from transformers.models.ministral3.modeling_ministral3 import get_llama_4_attn_
 from transformers.models.mistral_large4.modeling_mistral_large4 import MistralLarge4TextSoftmaxScaling
 
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_configured import layers
 from conformance.adapters.transformers_rotary import batched
-from conformance.adapters.transformers_scaled import Attention
+from conformance.adapters.transformers_scaled import attention
 
 
 @adapter.implements("temperature.scale", label="ministral-3", shift=0, dtypes=("float32",))
@@ -19,11 +18,11 @@ def by_function(positions: torch.Tensor, *, floor_scale: int, attn_scale: float,
 @adapter.implements("temperature.scale", label="llama-4", shift=1, lowest=0, dtypes=("float32",))
 def by_attention(positions: torch.Tensor, *, floor_scale: int, attn_scale: float, **_: object) -> torch.Tensor:
     """Return what Llama 4's attention makes of queries of ones in a layer that doesn't turn."""
-    found = layers({
-        "model_type": "llama4_text", "num_hidden_layers": 1, "no_rope_layers": [0], "attn_temperature_tuning": True,
-        "floor_scale": floor_scale, "attn_scale": attn_scale,
-    })  # fmt: skip
-    return Attention(found, 0).scaled(positions)[..., 0, :]
+    configuration = {
+        "model_type": "llama4_text", "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "no_rope_layers": [0],
+        "attn_temperature_tuning": True, "floor_scale": floor_scale, "attn_scale": attn_scale,
+    }  # fmt: skip
+    return attention(configuration, 0).scaled(positions)[..., 0, :]
 
 
 @adapter.implements("temperature.learned_scale", label="mistral-large-4")
