@@ -48,6 +48,7 @@ screen = functools.partial(screen_of, identify_truths)
         ("on_a_grid_tiled", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "ladder": "tiled"}),
         ("on_both_sides", {"operation": "sincos_2d.encode", "order": "column_first", "layout": "halves", "base": 1e4}),
         ("wide_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4, "head_dim": 512}),
+        ("long_base", {"operation": "rope.rotate", "layout": "interleaved", "base": 12345.678}),
         ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
         ("learned_of_lengths", {"operation": "kerple.bias", "form": "log"}),
         ("tables_of_a_batch", {"operation": "rope.tables", "base": 1e4}),

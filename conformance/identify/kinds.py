@@ -140,14 +140,28 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
     if found.probe.takes("width"):
         return shown
     apart = partial is None or identity.operation is None or _has(identity, "rotary_dim")
-    if apart and _same(identity, replace(found, width=found.width // 2 if partial is None else 2 * found.width)):
+    elsewhere = replace(found, width=found.width // 2 if partial is None else 2 * found.width)
+    if apart and _same(identity, elsewhere):
         return shown
+    other = _as_elsewhere(identity, found, elsewhere) if apart and identity.operation is not None else None
+    if other is not None:
+        return replace(other, view=found)
     wider = replace(found, width=2 * found.width)
     part = _part(wider) if partial is None and identity.operation is not None else None
     if part is not None and part.parameters["rotary_dim"].holds(found.width):
         return _sized(part, wider)
     own = Seen(found.width, why=ANOTHER if _taken(replace(found, width=found.width // 2)) else "")
     return replace(shown, parameters={**identity.parameters, "head_dim": own if apart or partial is None else partial})
+
+
+def _as_elsewhere(identity: Identity, found: turns.Turns, elsewhere: turns.Turns) -> Identity | None:
+    """Return what another operation of the same parameters makes of a function at both widths, where the one found fits at one only."""
+    for other in rotary.whole():
+        alike = other.name != identity.operation and other.parameters.keys() == operations()[str(identity.operation)].parameters.keys()
+        again = rotary.identify(found, other.name) if alike else identity
+        if again is not identity and again.operation is not None and _same(again, elsewhere, other.name):
+            return again
+    return None
 
 
 def _part(found: turns.Turns) -> Identity | None:
@@ -159,9 +173,9 @@ def _part(found: turns.Turns) -> Identity | None:
     return identity if "rotary_dim" in identity.parameters else None
 
 
-def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
+def _same(identity: Identity, elsewhere: turns.Turns, only: str | None = None) -> bool:
     try:
-        other = rotary.identify(elsewhere)
+        other = rotary.identify(elsewhere, only)
     except Refused:
         return False
     seen, again = identity.parameters, other.parameters

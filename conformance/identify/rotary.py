@@ -51,8 +51,8 @@ FARTHEST = 1 << 20
 FIRST = 4
 
 
-def identify(turns: Turns) -> Identity:
-    """Return what a function on vectors and positions is."""
+def identify(turns: Turns, only: str | None = None) -> Identity:
+    """Return what a function on vectors and positions is; ``only`` one operation is tried for its frequencies, where it is said."""
     tolerance = TOLERANCE[turns.read_as]
     strange = _not_linear(turns, tolerance)
     if strange is not None:
@@ -63,7 +63,7 @@ def identify(turns: Turns) -> Identity:
     found = maps.rotation(matrices, tolerance)
     if np.abs(matrices - matrices[0]).max() <= tolerance:
         return Identity(None, maps.trouble(matrices, tolerance))
-    return _rotating(turns, found) if found is not None else _no_rotation(turns, positions, matrices, tolerance)
+    return _rotating(turns, found, only) if found is not None else _no_rotation(turns, positions, matrices, tolerance)
 
 
 def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tolerance: float) -> Identity:
@@ -171,7 +171,7 @@ HEADS = "batch head token head_dim"
 ADDED = "not linear in x: x = 0 doesn't give 0"
 
 
-def _rotating(turns: Turns, found: Rotation) -> Identity:
+def _rotating(turns: Turns, found: Rotation, only: str | None = None) -> Identity:
     read = reader(turns, found)
     measured = angles.measured(read, turns.read_as)
     parameters = _shape(turns, found)
@@ -193,7 +193,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     switch = _switch(turns, found)
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign, switch)]
-    parts, every = _turning(*turns.factors())
+    parts, every = ([one for one in each if only in (None, one.name)] for each in _turning(*turns.factors()))
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}
     told |= {} if switch is None else {"original_length": switch}
     placed = told.get("placement") in ("first", "last")

@@ -145,6 +145,11 @@ def strictly_before(query_positions: Array, key_positions: Array, *, causal: boo
     return attention.visible(query_positions - causal, key_positions, causal=causal)
 
 
+def one_ahead(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
+    """Show the key at the next position too."""
+    return attention.visible(query_positions + causal, key_positions, causal=causal)
+
+
 BY_POSITION = "hide the keys whose position exceeds the query's"
 MASK_ORIGIN = "in the style of masks built from indices while positions are given"
 MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
@@ -175,6 +180,13 @@ MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     Mistake("causal-strict", does="hides the token itself", should=BY_POSITION, fix="compare with <=, not <", origin=MASK_ORIGIN).made_by(
         strictly_before
     ),
+    Mistake(
+        "causal-one-ahead",
+        does="shows the key at the position after the query's too",
+        should=BY_POSITION,
+        fix="compare with <=, without 1 added; triu with diagonal=1, not 2",
+        origin="in the style of a diagonal that is one too far",
+    ).made_by(one_ahead),
 )
 
 
