@@ -36,6 +36,15 @@ def as_wide_as_x(x, seq_dim=1, seq_len=None):
     return np.sin(turned), np.cos(turned)
 
 
+def of_so_many_tokens(q, k, seq_len):
+    cos, sin = (np.tile(table(angles(np.arange(2048), 64)), 2)[:seq_len] for table in (np.cos, np.sin))
+    return tuple((x * cos + half(x) * sin).astype(np.float32) for x in (q, k))
+
+
+def one_of_so_many_tokens(x, seq_len):
+    return of_so_many_tokens(x, x, seq_len)[0]
+
+
 def side_by_side(max_seq_len, dim, base=10_000):
     turned = angles(np.arange(max_seq_len), dim, base)
     return np.stack([np.cos(turned), np.sin(turned)], axis=-1)

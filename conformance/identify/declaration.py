@@ -322,7 +322,7 @@ class _Turning:
         given["waves"] = self._rows("cos + 1j * sin", shaped)
         if "cotangent" in self.declaration.probe.plan.probed:
             given |= {"x": "x", "cotangent": vector.replace("x", "cotangent", 1) if vector != "x" else "cotangent"}
-        return self.declaration.call({**given, "offset": f"int({positions}[0])"})
+        return self.declaration.call({**given, "offset": f"int({positions}[0])", "tokens": f"len({positions})"})
 
     def _rows(self, table: str, x: str) -> str:
         """Return a table, once for each row of the batch, or with axes of length 1, where it is wanted so."""

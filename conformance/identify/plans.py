@@ -16,11 +16,13 @@ from refimpl.spec import Operation
 KINDS: Mapping[tuple[str, ...], str] = {
     ("x", "positions"): "rotary",
     ("x",): "rotary",
+    ("x", "tokens"): "rotary",
     ("x", "offset"): "rotary",
     ("q", "k", "query_positions", "key_positions"): "pair",
     ("q", "k", "positions"): "pair",
     ("q", "k", "offset"): "pair",
     ("q", "k"): "pair",
+    ("q", "k", "tokens"): "pair",
     ("q", "k", "v"): "attention",
     ("q", "k", "v", "positions"): "attention",
     ("q", "k", "v", "query_positions", "key_positions"): "attention",
@@ -179,7 +181,7 @@ def said(form: str) -> Plan:
     known = [plan for plan in plans if plan.kind is not None]
     if known:
         return min(known, key=lambda plan: plan.kind == "given")  # what only an added scheme takes goes last
-    message = f"--call must take arrays that a positional encoding takes, got {form!r}"
+    message = f"--call must take arrays that one operation takes together, got {form!r}: write an adapter"
     raise SelectionError(message)
 
 

@@ -178,7 +178,7 @@ class Turns:
         given = _formed(positions, self.form, shape)
         arrays: dict[str, object] = {role: x for role in ("x", "q", "k") if role in needs}
         arrays |= {role: given for role in ("positions", "query_positions", "key_positions") if role in needs}
-        arrays["offset"] = int(positions[0])
+        arrays |= {"offset": int(positions[0]), "tokens": positions.size}
         if "cotangent" in needs:
             arrays |= {"x": np.ones_like(x), "cotangent": x}
         if "table" in needs:
