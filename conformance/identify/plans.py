@@ -181,7 +181,7 @@ def said(form: str) -> Plan:
     known = [plan for plan in plans if plan.kind is not None]
     if known:
         return min(known, key=lambda plan: plan.kind == "given")  # what only an added scheme takes goes last
-    message = f"--call must take arrays that one operation takes together, got {form!r}: write an adapter"
+    message = f"--call must take arrays that posenc identify tries together, got {form!r}: write an adapter for others"
     raise SelectionError(message)
 
 
