@@ -36,16 +36,24 @@ from refimpl.spec import EvenCount, Operation, Positive, describe
 
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores, a matrix and a permutation of weights are none.
-OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix", "permute"}
+OUT_OF_SCOPE = {"weights", "attend", "attend_turned", "logits", "terms", "shift", "shift_matrix", "permute"}
 #: No call of the first is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"axial_rope.positions", "mrope.positions", "mixed_rope.rotate", "temperature.learned_scale", "none.rotate"}
+UNTRIED = {
+    "axial_rope.positions",
+    "mrope.positions",
+    "mixed_rope.rotate",
+    "temperature.learned_scale",
+    "none.rotate",
+    "partial_rope.index_scores",
+}
 #: What encodes an image whose channels come first, or has 64 patches and no more.
 OF_IMAGES = {"vit-mae", "rt-detr", "detr"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
-#: function that is told of them and refuses them all shows no convention; and a factor that shows nothing while `mscale_all_dim` isn't set.
-PICKED = {("swin", "max_distance"), ("dinov3", "sides"), ("speecht5", "odd"), ("deepseek-v3", "factor")}
+#: function that is told of them and refuses them all shows no convention; a factor that shows nothing while `mscale_all_dim` isn't set; and
+#: spectra of two axes of which some need the sides of an image, which aren't set.
+PICKED = {("swin", "max_distance"), ("dinov3", "sides"), ("speecht5", "odd"), ("deepseek-v3", "factor"), ("numpy", "ladder")}
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3
 

@@ -169,8 +169,28 @@ class _Asking:
         return tuple(value for value in known if own is None or not own.holds(value))[:NUMBERS]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Parameters | None:
-        """Return the parameters that show when one is asked to have a value: ``OTHER`` of another operation, ``None`` where it refuses."""
-        changed = probe.having(**{role(name): value})
+        """Return the parameters that show when one is asked to have a value: ``OTHER`` of another operation, ``None`` where it refuses.
+
+        A value that is refused may be taken beside another choice.
+        """
+        found = self._shown(probe.having(**{role(name): value}))
+        for beside in self._beside(name) if found is None and isinstance(value, str) else ():
+            again = self._shown(probe.having(**{role(name): value}, **{role(other): choice for other, choice in beside.items()}))
+            if (
+                again is not None
+                and again is not OTHER
+                and all(again.get(other, Seen(choice)).holds(choice) for other, choice in beside.items())
+            ):
+                return {other: seen for other, seen in again.items() if other not in beside}
+        return found
+
+    def _beside(self, name: str) -> Iterator[Mapping[str, object]]:
+        """Yield other choices than those that a call is set to, one at a time."""
+        for other, parameter in operations()[str(self.identity.operation)].parameters.items():
+            if other != name and self.probe.follows(role(other)):
+                yield from ({other: choice} for choice in parameter.choices if choice != self.probe.settings.get(role(other)))
+
+    def _shown(self, changed: Probe) -> Parameters | None:
         if not self.identity.follows and changed.repeats(self.exchanges):  # what is followed shows in calls that are set to it
             return self.identity.parameters
         return self._looked(changed)
