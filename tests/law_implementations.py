@@ -223,18 +223,23 @@ def listed(short: Array, long: Array, *, original_length: int, length: int, **la
     return frequencies(**ladder) / (long if length > original_length else short).astype(np.float32)
 
 
-def stretch(*, original_length: int, max_length: int) -> np.float32:
+def stretch(*, original_length: int, max_length: int, length: int, short_mscale: float | None, long_mscale: float | None) -> np.float32:
     """Return the factor of LongRoPE, every step in float32."""
+    given = long_mscale if length > original_length else short_mscale
+    if given is not None:
+        return np.float32(given)
     ratio = np.float32(max_length) / np.float32(original_length)
     return np.sqrt(np.float32(1.0) + np.log(ratio) / np.log(np.float32(original_length))) if ratio > 1 else np.float32(1.0)
 
 
 def rotate_listed(
-    x: Array, positions: Array, short: Array, long: Array, *, layout: str, direction: str, max_length: int, **rule: Any
-) -> Array:
+    x: Array, positions: Array, short: Array, long: Array,
+    *, layout: str, direction: str, max_length: int, short_mscale: float | None, long_mscale: float | None, **rule: Any,
+) -> Array:  # fmt: skip
     """Turn by tables that hold the attention factor, in the dtype of ``x``, as Phi-3's code does."""
     angles = positions.astype(np.float32)[..., None] * listed(short, long, **rule)
-    size = stretch(original_length=rule["original_length"], max_length=max_length)
+    lengths = {name: rule[name] for name in ("original_length", "length")}
+    size = stretch(**lengths, max_length=max_length, short_mscale=short_mscale, long_mscale=long_mscale)
     cos, sin = ((f(angles) * size).astype(x.dtype) for f in (np.cos, np.sin))
     return turned(x, cos, sin, layout, direction)
 

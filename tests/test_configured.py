@@ -9,7 +9,7 @@ import pytest
 
 from conformance import run
 from conformance.adapt.configured import ConfigurationError, loaded
-from conformance.calls.outcomes import Advisory, Passed, Report
+from conformance.calls.outcomes import Advisory, Report
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.targets import TargetError, configured
@@ -320,21 +320,52 @@ def test_channels_that_must_not_turn_convict_where_they_change_places(tmp_path: 
     assert report.status is Status.DIFFERS
 
 
-def test_frequencies_are_judged_also_where_a_given_attention_factor_is_not(tmp_path: Path) -> None:
-    report = judged(tmp_path, BY_LENGTH, {**PHI, "rope_scaling": {**PHI["rope_scaling"], "attention_factor": 1.25}})
-    judged_golden = {each.operation for each in report.results if isinstance(each.outcome, Passed) and each.kind == "drawn"}
-    assert judged_golden == {"longrope.frequencies"}
+GIVEN = f"""{BY_LENGTH.partition('@adapter.implements("config.attention_factor")')[0]}
+def given(scaling, long):
+    return scaling.get("attention_factor") or scaling["long_mscale" if long else "short_mscale"]
 
 
-@pytest.mark.parametrize("keys", [{"attention_factor": 1.25}, {"short_mscale": 1.25, "long_mscale": 1.5}], ids=["one", "two"])
-def test_where_an_attention_factor_is_given_beside_two_lists_the_report_says_what_is_judged_and_not_what_to_declare(
-    tmp_path: Path, keys: dict[str, float]
+@adapter.implements("config.attention_factor")
+def factor(*, configuration, length):
+    return given(configuration["rope_scaling"], length > configuration["original_max_position_embeddings"])
+
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, length):
+    f = chosen(configuration=configuration, length=length).astype(np.float64)
+    return turned(x, positions, f, factor(configuration=configuration, length=length))
+"""
+ONE, TWO = ({**PHI, "rope_scaling": {**PHI["rope_scaling"], **keys}} for keys in (
+    {"attention_factor": 1.25}, {"short_mscale": 1.25, "long_mscale": 1.5},
+))  # fmt: skip
+
+
+@pytest.mark.parametrize("configuration", [ONE, TWO], ids=["one factor", "two factors"])
+def test_code_that_multiplies_by_what_is_given_beside_two_lists_conforms(tmp_path: Path, configuration: Mapping[str, Any]) -> None:
+    report = judged(tmp_path, GIVEN, configuration)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == {"longrope.rotate", "longrope.frequencies", "longrope.attention_factor"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "configuration", "mistake"),
+    [
+        ("(1 + np.log(131072 / 4096) / np.log(4096)) ** 0.5", ONE, "given-ignored"),
+        ("scaling['attention_factor'] * (1 + np.log(131072 / 4096) / np.log(4096)) ** 0.5", ONE, "given-multiplied"),
+        ("scaling['short_mscale' if long else 'long_mscale']", TWO, "mscales-swapped"),
+        ("scaling['long_mscale']", TWO, "long-mscale-always"),
+        ("scaling['short_mscale']", TWO, "short-mscale-always"),
+    ],
+)
+@pytest.mark.usefixtures("unshrunk")
+def test_code_that_misreads_what_is_given_beside_two_lists_is_convicted_of_it(
+    tmp_path: Path, wrong: str, configuration: Mapping[str, Any], mistake: str
 ) -> None:
-    report = judged(tmp_path, ROTATE, {**PHI, "rope_scaling": {**PHI["rope_scaling"], **keys}})
-    (told,) = {why for evidence in report.evidence for why in evidence.missing}
-    assert report.status is Status.NOT_JUDGED
-    assert told.endswith(f"({' and '.join(map(str, keys.values()))}); of such layers config.frequencies alone is judged")
-    assert "declare" not in told
+    code = GIVEN.replace('scaling.get("attention_factor") or scaling["long_mscale" if long else "short_mscale"]', wrong)
+    report = judged(tmp_path, code, configuration)
+    named = {name for found in report.diagnoses.values() for name in found.mutants}
+    assert report.status is Status.DIFFERS
+    assert {f"longrope.attention_factor/{mistake}", f"longrope.rotate/{mistake}"} <= named
 
 
 def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> None:
@@ -445,7 +476,7 @@ def test_a_length_is_offered_where_something_depends_on_it(capsys: pytest.Captur
     assert "  length:" not in on_axes
     assert all(f"  {operation}" in on_axes for operation in ("mrope.rotate", "axial_rope.rotate"))
     assert main(["show", "config.attention_factor"]) == 0
-    assert "  length: null" in capsys.readouterr().out
+    assert "  length: how long the sequence is" in capsys.readouterr().out
 
 
 IMAGES = """

@@ -79,6 +79,35 @@ def test_transformers_conforms_to_the_configuration_of_its_class_of_mistral_larg
     assert {each.operation for each in report.evidence} == rotated | {"temperature.learned_scale"}
 
 
+def lists(**given: float) -> dict[str, Any]:
+    """Return a configuration with LongRoPE's lists of eight pairs, and with attention factors that are given."""
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 2, "rope_theta": 10_000.0}
+    factors = {"short_factor": [1.0] * 8, "long_factor": [1.0 + pair for pair in range(8)]}
+    scaling = {"type": "longrope", **factors, **given, "original_max_position_embeddings": 4_096}
+    return {**sizes, "max_position_embeddings": 131_072, "rope_scaling": scaling}
+
+
+def test_transformers_multiplies_by_the_attention_factor_that_is_given_beside_two_lists(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "phi3", **lists(attention_factor=1.25)}))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    judged = {"longrope.frequencies", "longrope.attention_factor", "longrope.rotate", "temperature.scale"}
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == judged
+
+
+def test_transformers_chooses_the_factor_of_phimoe_by_the_length_but_always_the_short_list(tmp_path: Path) -> None:
+    """docs/findings.md has it reproduced by hand; the factor is right on both sides of the original length."""
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "phimoe", **lists(short_mscale=1.243163121016122, long_mscale=1.5)}))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    wrong = {result.operation for result in report.results if result.convicts}
+    assert (report.status, wrong) == (Status.DIFFERS, {"longrope.rotate"})
+    assert ("longrope.rotate/always-short",) in [found.mutants for found in report.diagnoses.values()]
+
+
 def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_path: Path) -> None:
     """docs/findings.md has it reproduced by hand; text stands at one position on all axes, and is turned rightly."""
     pytest.importorskip("transformers", minversion="5.23.0")

@@ -257,6 +257,8 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("mrope.positions", "moved by text", lambda places, _: 2 * places),
         ("axial_rope.positions", "covers", lambda places, _: 2 * places),
         ("axial_rope.positions", "lies in blocks", lambda places, _: 2 * places),
+        ("longrope.attention_factor", "override", grown),
+        ("longrope.attention_factor", "reduces to rope", one_off),
         ("longrope.attention_factor", "grows", lambda factor, _: 1 / factor),
         ("longrope.attention_factor", "stretches add", lambda factor, _: factor**2),
         ("yarn.attention_factor", "logarithmic", lambda factor, _: factor**2),

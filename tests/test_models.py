@@ -113,7 +113,7 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
             if short(case) == "frequencies":
                 got = config.frequencies(model.configuration, layer=layer, length=length, like=np.zeros(0))
             elif short(case) == "attention_factor":
-                got = np.asarray(config.attention_factor(model.configuration, layer=layer))
+                got = np.asarray(config.attention_factor(model.configuration, layer=layer, length=length))
             elif short(case) == "softmax_scale":
                 got = np.asarray(scale_of(config.chosen(config.read(model.configuration), layer).rotation))
             elif short(case) in ("scale", "log_scale"):
@@ -172,13 +172,14 @@ ROUTES: dict[str, Callable[..., Any]] = {**FREQUENCIES, "longrope": by_lists}
 
 def thetas_of(case: Vector, scheme: str) -> list[Any]:
     lists = {name: values for name, values in but_for_x(case).items() if name != "positions"}
-    not_of_pairs = ("layout", "direction", "max_length")
+    not_of_pairs = ("layout", "direction", "max_length", "short_mscale", "long_mscale")
     return ROUTES[scheme](**{name: value for name, value in case.parameters.items() if name not in not_of_pairs}, **lists)
 
 
 def lengthened(p: Mapping[str, Any]) -> Any:
-    """Return LongRoPE's attention factor as a root of a ratio of logarithms."""
-    return mp.sqrt(mp.log(p["max_length"]) / mp.log(p["original_length"]))
+    """Return LongRoPE's attention factor: what is given, or a root of a ratio of logarithms."""
+    given = p["long_mscale" if p["length"] > p["original_length"] else "short_mscale"]
+    return mp.mpf(given) if given is not None else mp.sqrt(mp.log(p["max_length"]) / mp.log(p["original_length"]))
 
 
 UNSET = ("mscale", "mscale_all_dim", "attention_factor")

@@ -50,7 +50,9 @@ WAYS = [
     slowed("resonance_rope.weights", "resonance_rope.attend"),
     slowed("resonance_yarn.weights", "resonance_yarn.attend", **STRETCH, **YARN),
     Turned(("longrope.weights", "longrope.attend"), [1 / mpf(1.25), 1 / mpf(120)], sqrt(log(mpf(8_192)) / log(mpf(LENGTH))), LISTS,
-           {"original_length": LENGTH, "max_length": 8_192, "length": 302}),
+           {"original_length": LENGTH, "max_length": 8_192, "length": 302, "short_mscale": None, "long_mscale": None}),
+    Turned(("longrope.weights", "longrope.attend"), [1 / mpf(1.25), 1 / mpf(120)], mpf(1.1), LISTS,
+           {"original_length": LENGTH, "max_length": 8_192, "length": 302, "short_mscale": 0.75, "long_mscale": 1.1}),
     Turned(("partial_rope.weights", "partial_rope.attend"), [mpf(1), mpf(0)], parameters={"rotary_dim": 2, "placement": "first"}),
 ]
 

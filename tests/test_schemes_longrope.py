@@ -32,6 +32,23 @@ def test_the_factor_is_the_root_of_a_ratio_of_logarithms(original: int, longest:
     assert scheme.attention_factor(original_length=original, max_length=longest) == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.parametrize(("length", "expected"), [(255, 1.25), (256, 1.25), (257, 1.5)])
+def test_factors_that_are_given_replace_the_computed_one_and_switch_where_the_lists_do(length: int, expected: float) -> None:
+    given = {"short_mscale": 1.25, "long_mscale": 1.5}
+    size = scheme.attention_factor(original_length=256, max_length=1_024, length=length, **given)
+    plain = rotate(X, POSITIONS, length, short_mscale=1.0, long_mscale=1.0)
+
+    assert size == expected
+    assert np.allclose(rotate(X, POSITIONS, length, **given), expected * plain, rtol=1e-15)
+
+
+def test_a_factor_that_is_given_for_one_list_leaves_the_computed_one_to_the_other() -> None:
+    computed = scheme.attention_factor(original_length=256, max_length=1_024)
+
+    assert scheme.attention_factor(original_length=256, max_length=1_024, length=257, short_mscale=2.0) == computed
+    assert scheme.attention_factor(original_length=256, max_length=1_024, length=256, long_mscale=2.0) == computed
+
+
 @pytest.mark.parametrize(("length", "factors"), [(255, SHORT), (256, SHORT), (257, LONG), (258, LONG)])
 def test_the_long_factors_count_beyond_the_original_length(length: int, factors: np.ndarray) -> None:
     plain = rope.frequencies(head_dim=8, like=np.zeros(1))

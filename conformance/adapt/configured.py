@@ -49,15 +49,13 @@ CONFIG = "config."
 KEYWORDS = {
     "configuration": "the whole mapping",
     "layer": "a layer of the kind that is judged, counted from 0",
-    "length": "how long the sequence is, where the frequencies depend on it; else null",
+    "length": "how long the sequence is, where the frequencies or the attention factor depend on it; else null",
     "exponents": "what the weights hold of the frequencies of this layer, (pair), where exponents are learned; else null",
     "slopes": "what multiplies the logarithm of a query's position in this layer, (head), where that is learned; else null",
     "biases": "what multiplies a query at position 0 in this layer, (head), where that is learned; else null",
 }
 #: Those that every such function may take.
 ALWAYS = ("configuration", "layer")
-#: What some of these are for single functions: LongRoPE's two factors are given, and what is given isn't judged.
-ALONE = {"config.attention_factor": {"length": "null: no factor that is judged depends on how long the sequence is"}}
 #: Which parameters it may declare: no key says them.
 DECLARED = ("layout", "direction")
 #: What a file may have, and an object in it: published ones have some hundred keys.
@@ -145,7 +143,7 @@ def keywords(name: str) -> Mapping[str, str]:
     """Return what such a function may take by keyword: a length, or what weights hold, only where something may depend on it."""
     alike = [operations()[each] for each in judged_as(name)]
     known = {*ALWAYS, *(each for operation in alike for each in (*operation.parameters, *operation.arrays))}
-    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if keyword in known} | ALONE.get(name, {})
+    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if keyword in known}
 
 
 def of_axes(axes: str) -> bool:
@@ -424,11 +422,7 @@ class _Configured:
             return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"
         if untaken := [name for name in learned(self.operation) if not self._takes(name)]:
             return f"the function must take {' and '.join(untaken)} by keyword in this layer, where these are learned"
-        given = self.rotation.attention.given
-        counts = given != (1.0, 1.0) and not self.operation.name.endswith(".frequencies")
-        numbers = " and ".join(f"{number:g}" for number in dict.fromkeys(given))
-        which = f"no operation takes the attention factor that the configuration gives beside LongRoPE's lists ({numbers})"
-        return f"{which}; of such layers config.frequencies alone is judged" if counts else ""
+        return ""
 
     def _takes(self, name: str) -> bool:
         found = parameters(self.function)

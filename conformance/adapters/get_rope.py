@@ -65,6 +65,13 @@ def yarn(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "original_max_position_embeddings": parameters["original_length"]}
 
 
+def listed(short_factors: torch.Tensor, long_factors: torch.Tensor, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``rope_parameters`` say of LongRoPE."""
+    given = {name: parameters[name] for name in ("short_mscale", "long_mscale") if parameters[name] is not None}
+    lists = {"short_factor": short_factors.tolist(), "long_factor": long_factors.tolist()}
+    return {**given, **lists, "original_max_position_embeddings": parameters["original_length"]}
+
+
 @dataclass(frozen=True)
 class Offers:
     """The operations of an adapter that its library's ``get_rope`` has layers for."""

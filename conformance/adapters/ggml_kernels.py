@@ -192,11 +192,14 @@ def rotate_longrope(
     original_length: int,
     length: int,
     max_length: int,
+    short_mscale: float | None,
+    long_mscale: float | None,
     **_: object,
 ) -> np.ndarray:
     """Turn by ``ggml_rope_ext`` with ``freq_factors`` and ``attn_factor``; ggml leaves the choice of both to its caller."""
-    factors = long_factors if length > original_length else short_factors
-    grown = math.sqrt(1.0 + math.log(max(max_length / original_length, 1.0)) / math.log(original_length))
+    factors, given = (long_factors, long_mscale) if length > original_length else (short_factors, short_mscale)
+    computed = math.sqrt(1.0 + math.log(max(max_length / original_length, 1.0)) / math.log(original_length))
+    grown = computed if given is None else given
     return _turned(_rope, x, positions, _plain(layout, base, 1.0, grown), factors)
 
 

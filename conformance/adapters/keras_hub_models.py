@@ -61,7 +61,7 @@ def rotate_llama3(
     return turned
 
 
-@turns("longrope.rotate", positions="consecutive", lowest=0)
+@turns("longrope.rotate", positions="consecutive", lowest=0, short_mscale=None, long_mscale=None)
 def rotate_phi3(
     x: torch.Tensor, positions: torch.Tensor, short_factors: torch.Tensor, long_factors: torch.Tensor, *,
     base: float, original_length: int, length: int, max_length: int, **_: object,

@@ -68,7 +68,7 @@ def rotate_yarn(
     return turned(x, first(positions), scaling, head_dim=head_dim, base=base, layout=layout)
 
 
-@turns("longrope.rotate", layout="half")
+@turns("longrope.rotate", layout="half", short_mscale=None, long_mscale=None)
 def rotate_longrope(
     x: mx.array,
     positions: mx.array,

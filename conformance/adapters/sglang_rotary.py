@@ -9,7 +9,7 @@ import torch
 from conformance.adapters.sglang_adapter import adapter, make  # isort: split
 
 from conformance.adapt.adapter import Unsupported
-from conformance.adapters.get_rope import Offers, flat, small, stretched, turned, within, yarn
+from conformance.adapters.get_rope import Offers, flat, listed, small, stretched, turned, within, yarn
 
 __all__ = ["adapter"]
 
@@ -34,8 +34,8 @@ def longrope(
         message = "the layer takes the largest position plus 1 for the length"
         raise Unsupported(message)
     within(positions, max_length)
-    lists = {"short_factor": short_factors.tolist(), "long_factor": long_factors.tolist()}
-    layer = OFFERS.layer("longrope", max_length, {"original_max_position_embeddings": original_length, **lists}, parameters)
+    said = listed(short_factors, long_factors, {**parameters, "original_length": original_length})
+    layer = OFFERS.layer("longrope", max_length, said, parameters)
     places = positions.expand(x.shape[0], x.shape[2])
     whole = torch.cat((x, x[:, :, -1:]), dim=2)
     return turned(layer, whole, torch.cat((places, torch.full_like(places[:, :1], length - 1)), dim=1))[:, :, :-1]

@@ -304,9 +304,13 @@ def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | N
 
 
 @adapter.implements("config.attention_factor", dtypes=("float32",))
-def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
-    """Return what the module multiplies cosines and sines by."""
-    return float(layers(configuration).buffer(layer, "attention_scaling"))
+def attention_factor(*, configuration: Mapping[str, Any], layer: int, length: int | None) -> float:
+    """Return what the module multiplies cosines and sines by; where a length may choose it, the cosine of position 0 in such a sequence."""
+    found = layers(configuration)
+    if length is None:
+        return float(found.buffer(layer, "attention_scaling"))
+    cosine, _ = found.tables(torch.zeros(1), torch.tensor([[0, length - 1]]), layer)
+    return float(cosine[0, 0, 0])
 
 
 @adapter.implements("config.rotate")

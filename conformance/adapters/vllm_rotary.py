@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from vllm.model_executor.layers import rotary_embedding
 
-from conformance.adapters.get_rope import Offers, rows, small, turned, within
+from conformance.adapters.get_rope import Offers, listed, rows, small, turned, within
 from conformance.adapters.vllm_adapter import adapter, make
 
 OFFERS = Offers(adapter, make)
@@ -39,10 +39,8 @@ def longrope(
 ) -> torch.Tensor:  # fmt: skip
     """Turn by the factors that a server with sequences of up to this length takes for all of them."""
     within(positions, max_length if length > original_length else original_length)
-    rope = {
-        "rope_type": "longrope", "rope_theta": parameters["base"], "original_max_position_embeddings": original_length,
-        "short_factor": short_factors.tolist(), "long_factor": long_factors.tolist(),
-    }  # fmt: skip
+    said = listed(short_factors, long_factors, {**parameters, "original_length": original_length})
+    rope = {"rope_type": "longrope", "rope_theta": parameters["base"], **said}
     rotary_embedding._ROPE_DICT.clear()  # noqa: SLF001  a process serves one longest length, which the library's key leaves out
     return turned(make(parameters["head_dim"], max_length, True, rope, longest=length), x, positions)  # noqa: FBT003  get_rope's
 

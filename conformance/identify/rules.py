@@ -174,7 +174,8 @@ def _plainest(fit: Fit, rules: Sequence[Rule]) -> Fit:
         bound = rule.free[name].rule
         if bound is not None and seen.value is not None and seen.value == bound.minimum:
             idle: dict[str, Any] = {}
-            for other in (other for other in rule.free if other != name):
+            left_out = {other for other, one in fit.parameters.items() if one.value is None}
+            for other in (other for other in rule.free if other != name and other not in left_out):
                 tried = [{**fit.values, **idle, other: value} for value in candidates(rule.free[other])]
                 taken = [values for values in tried if rule.off(values) is not None]
                 idle |= {other: taken[0][other]} if taken and all(map(rule.fits, taken)) else {}

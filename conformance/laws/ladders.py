@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact, exact
-from conformance.laws.roles import lasting, placed, unstretched
+from conformance.laws.roles import GIVEN, lasting, placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.spec.arguments import Arguments
 from conformance.spec.choices import ENDS, agree
@@ -95,12 +95,12 @@ def _ramps(trial: Trial, call: Arguments) -> Iterator[Arguments]:
     parameters = call.parameters
     other = call.with_parameters(**{name: trial.example.parameters[name] for name in RAMP if name in parameters})
     yield call
-    if "length" in parameters:
+    if "max_length" in parameters and not call.arrays:
+        yield call.with_parameters(max_length=max(1, int(parameters["original_length"]) // 2))
+    elif "length" in parameters:
         yield from (lasting(trial, call, int(parameters["original_length"]) + beyond) for beyond in (0, 1))
     elif "start_tokens" in parameters:
         yield call.with_parameters(start_tokens=1 + max(0, int(call.arrays["positions"].max())))
-    elif "max_length" in parameters:
-        yield call.with_parameters(max_length=max(1, int(parameters["original_length"]) // 2))
     elif agree(other.parameters):
         yield other
 
@@ -205,7 +205,8 @@ def logarithmic(trial: Trial) -> Iterator[Sides]:
 def override(trial: Trial) -> Iterator[Sides]:
     """An attention factor that is given comes back as it is, whatever the other parameters say."""
     given = 1.0 + trial.example.shift % 16 / 16
-    yield same(trial.answer(trial.arguments.with_parameters(attention_factor=given)), given)
+    names = [name for name in GIVEN if name in trial.operation.parameters]
+    yield same(trial.answer(trial.arguments.with_parameters(**dict.fromkeys(names, given))), given)
 
 
 def halves(trial: Trial) -> Iterator[Sides]:

@@ -14,6 +14,8 @@ from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 POSITIONS = ("query_positions", "key_positions")
+#: Attention factors that replace the computed one where they are given.
+GIVEN = ("attention_factor", "short_mscale", "long_mscale")
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def factor(trial: Trial, call: Arguments) -> Inexact:
 
 def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
     """Return the call with one factor for every pair, whichever way the operation is told, all channels, and nothing that multiplies."""
-    told = {"factor": float(by), "attention_factor": None, "max_length": call.parameters.get("original_length")}
+    told = {"factor": float(by), **dict.fromkeys(GIVEN), "max_length": call.parameters.get("original_length")}
     width = call.parameters.get("head_dim")
     told |= {"rotary_dim": width, "turned_pairs": width // 2 if isinstance(width, int) else None}
     factors = {name: np.full_like(array, by) for name, array in call.arrays.items() if name.endswith("factors")}

@@ -9,7 +9,7 @@ import numpy as np
 from conformance.mutants.building import Mistake, altered
 from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
-from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
+from conformance.mutants.longrope_factor import FACTOR_MISTAKES, GIVEN_MISTAKES, grown
 from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
 from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
 from conformance.mutants.positions import length_mutants
@@ -32,11 +32,6 @@ def frequencies(*, ladder: Ladder = slowed, choice: Choice = right_list) -> Call
         return ladder(head_dim, base, choice(short, long, original_length, length))
 
     return made
-
-
-def grown(size: Size) -> Callable[..., float]:
-    """Return the operation of another factor."""
-    return lambda *, original_length, max_length: size(original_length, max_length)
 
 
 def stacked_tables(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
@@ -93,6 +88,9 @@ def mutants() -> Iterator[Mutant]:
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(FACTOR, grown(size))
         yield mistake.at(ROTATE, Rotary(size=grown(size)).of(ROTATE))
+    for mistake, factor in GIVEN_MISTAKES:
+        yield mistake.at(FACTOR, factor)
+        yield mistake.at(ROTATE, Rotary(size=factor).of(ROTATE))
     for mistake, change in LENGTH_MISTAKES:
         yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
     yield from length_mutants(

@@ -1,4 +1,4 @@
-"""What goes wrong with LongRoPE's attention factor."""
+"""What goes wrong with LongRoPE's attention factor, computed or given."""
 
 import math
 from collections.abc import Callable
@@ -9,6 +9,8 @@ from refimpl.schemes import longrope
 
 #: An attention factor from the original length and the longest.
 Size = Callable[[int, int], float]
+#: The factor that is given, if one is, from the original length, the length, and the factors of short and of long sequences.
+Given = Callable[[int, int, float | None, float | None], float | None]
 
 
 def right_growth(original: int, longest: int) -> float:
@@ -29,6 +31,28 @@ def with_lengths(change: Callable[[int, int], tuple[int, int]]) -> Size:
 def with_stretch(change: Callable[[float], float]) -> Size:
     """Return the factor of another stretch."""
     return where_stretched(lambda stretch, original: math.sqrt(1.0 + math.log(change(stretch)) / math.log(original)))
+
+
+def right_given(original: int, length: int, short: float | None, long: float | None) -> float | None:
+    """Return the factor that is given for a length."""
+    return long if length > original else short
+
+
+def grown(size: Size = right_growth, given: Given = right_given) -> Callable[..., float]:
+    """Return the operation of another computed factor, or of another choice of the one that is given."""
+
+    def attention_factor(
+        *, original_length: int, max_length: int, length: int, short_mscale: float | None, long_mscale: float | None
+    ) -> float:
+        found = given(original_length, length, short_mscale, long_mscale)
+        return size(original_length, max_length) if found is None else found
+
+    return attention_factor
+
+
+def multiplied(*, original_length: int, max_length: int, length: int, short_mscale: float | None, long_mscale: float | None) -> float:
+    """Return the computed factor times the one that is given."""
+    return right_growth(original_length, max_length) * (right_given(original_length, length, short_mscale, long_mscale) or 1.0)
 
 
 def unguarded(original: int, longest: int) -> float:
@@ -144,4 +168,60 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         kind="precision",
         origin="in the style of a scale that is kept with the model's weights",
     ).made_by(lambda original, longest: float(rounded(right_growth(original, longest), "bfloat16"))),
+)
+
+GIVEN_MISTAKES: tuple[tuple[Mistake, Callable[..., float]], ...] = (
+    Mistake(
+        "given-ignored",
+        does="ignores factors that are given, and computes its own",
+        should="let short_mscale and long_mscale replace the computed factor",
+        fix="read short_mscale, long_mscale and attention_factor",
+        threads=("https://github.com/lablup/mlxcel/issues/1358",),
+    ).made_by(grown(given=lambda *_: None)),
+    Mistake(
+        "given-multiplied",
+        does="multiplies the computed factor by the one that is given",
+        should="let the given one replace it",
+        fix="compute a factor only where none is given",
+        origin="in the style of vLLM's attn_factor, which multiplies YaRN's factor",
+    ).made_by(multiplied),
+    Mistake(
+        "mscales-swapped",
+        does="multiplies short sequences by long_mscale, and long ones by short_mscale",
+        should="multiply by short_mscale up to the original length",
+        fix="exchange the two",
+        origin="in the style of arguments passed in the wrong order",
+    ).made_by(grown(given=lambda original, length, short, long: right_given(original, length, long, short))),
+    Mistake(
+        "long-mscale-always",
+        does="multiplies by long_mscale at any length",
+        should="multiply by short_mscale up to the original length",
+        fix="choose by the length of the sequence, as with the lists",
+        threads=("https://github.com/ml-explore/mlx-lm/pull/660",),
+    ).made_by(grown(given=lambda _original, _length, _short, long: long)),
+    Mistake(
+        "short-mscale-always",
+        does="multiplies by short_mscale at any length",
+        should="multiply by long_mscale beyond the original length",
+        fix="choose by the length of the sequence, as with the lists",
+        origin="in the style of a factor that is set once, when a module is built",
+    ).made_by(grown(given=lambda _original, _length, short, _long: short)),
+    Mistake(
+        "mscale-at-original-length",
+        does="multiplies by long_mscale at the original length already: one token early",
+        should="switch beyond it, as the lists do",
+        fix="compare with >",
+        origin="in the style of a comparison that is off by one",
+    ).made_by(grown(given=lambda original, length, short, long: long if length >= original else short)),
+    Mistake(
+        "given-only-where-stretched",
+        does="leaves a given factor out where nothing is stretched",
+        should="multiply by what is given at any stretch",
+        fix="look for a given factor before the lengths are compared",
+        origin="in the style of code that returns 1 first where the lengths are equal",
+    ).made_by(
+        lambda *, original_length, max_length, **given: (
+            1.0 if max_length <= original_length else grown()(original_length=original_length, max_length=max_length, **given)
+        )
+    ),
 )

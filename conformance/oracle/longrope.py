@@ -24,8 +24,13 @@ def thetas(a: Exact, *, inputs: Inputs, original_length: int, length: int, **par
     return slowed(a, chosen, **parameters)
 
 
-def number(a: Exact, *, original_length: int, max_length: int, **_: Any) -> Ball:
-    """Return ``sqrt(1 + ln s / ln L)``, ``s = M / L``; 1 where nothing is stretched."""
+def number(
+    a: Exact, *, original_length: int, max_length: int, length: int, short_mscale: float | None, long_mscale: float | None, **_: Any
+) -> Ball:
+    """Return the number that is given for the length, else ``sqrt(1 + ln s / ln L)``, ``s = M / L``; 1 where nothing is stretched."""
+    given = short_mscale if length <= original_length else long_mscale
+    if given is not None:
+        return a.parameter(given)
     if max_length <= original_length:
         return arb(1)
     stretch = arb(max_length) / arb(original_length)

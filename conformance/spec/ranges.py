@@ -107,6 +107,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "low_freq_factor": (1.0, 2.0, 0.5, 3.5),
     "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0, 64.0),
     "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
+    "long_mscale": (None, 1.243163121016122, 1.0, 1.5),
     "max_length": (131_072, 4_096, 1_048_576, 8_192, 65_536, 100_000, 12_000),
     "memory": (0, 1, 3, 16, 64, 127),
     "merge": (2, 1, 3, 4),
@@ -122,6 +123,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "scale_base": (512.0, 2_048.0, 262_144.0, 512.3, 16_384.0, 1_000.0),
     "seconds": (1.0, 0.5, 2.0, 1.5, 0.625, 3.25, 0.0625, 1 / 3, 0.7, 1.4, 2 / 24),
     "sections": SECTIONS,
+    "short_mscale": (None, 1.243163121016122, 1.0, 0.75),
     "sides": ((), (14, 14), (16, 37), (), (37, 16), (5, 3), (8, 14, 9), (63,), (26, 62), (40, 4_096, 4_096)),
     "slope": (0.1, 0.07),
     "start_tokens": (0, 4, 256, 1, 2_048),
@@ -134,13 +136,13 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "window": (512, 4, 16, 1_024, 1, 100, 3, 33),
 }
 
-#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
-#: Qwen3-Next, GPT-NeoX-20B; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach beyond any table, or
-#: are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
-#: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
-#: videos, or three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows,
-#: one of thirds of a second, grids behind more text than float16 and 16 bits count, and behind more patches; patches of an image, of
-#: videos among images, in blocks of two, three and four, and in rows, and of a strip with more rows than float16 counts.
+#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5 and its MoE, T5, WavLM,
+#: DeBERTa-v3, XLNet, Qwen3-Next, GPT-NeoX-20B; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach
+#: beyond any table, or are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer,
+#: and Flux's times of diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two videos, or
+#: three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows, one of
+#: thirds of a second, grids behind more text than float16 and 16 bits count, and behind more patches; patches of an image, of videos among
+#: images, in blocks of two, three and four, and in rows, and of a strip with more rows than float16 counts.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -162,6 +164,10 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
+    {
+        "head_dim": 128, "base": 10_000.0, "original_length": 4_096, "length": 4_097, "max_length": 131_072,
+        "short_mscale": 1.243163121016122, "long_mscale": 1.243163121016122,
+    },
     {"head_dim": 256, "rotary_dim": 64},
     {"head_dim": 96, "rotary_dim": 24},
     {"head_dim": 128, "rotary_dim": 64},

@@ -111,6 +111,23 @@ FACTOR_CASES = (
     factor_case("longest", "an overflow of the stretch", 2, 1_048_576),
     factor_case("shrunk-far", "a root of a negative number", 32_768, 1),
     factor_case("odd-lengths", "lengths that are taken for powers of two", 65_535, 131_071),
+    factor_case("given", "a factor that is given computed anew, or multiplied with the computed one", 4_096, 131_072,
+                short_mscale=1.25, long_mscale=1.25),
+    factor_case("given-at-original-length", "the switch at the original length instead of beyond it", 4_096, 131_072, length=4_096,
+                short_mscale=1.0, long_mscale=1.5),
+    factor_case("given-beyond", "the short factor for ever", 4_096, 131_072, length=4_097, short_mscale=1.5, long_mscale=1.25),
+    factor_case("given-one", "a given 1 taken for nothing given", 4_096, 131_072, short_mscale=1.0, long_mscale=1.0),
+    factor_case("given-short-alone", "both replaced where one is given", 4_096, 131_072, length=8_192, short_mscale=0.75),
+    factor_case("given-long-alone", "the long factor at any length where it stands alone", 4_096, 131_072, length=9, long_mscale=0.75),
+    factor_case("given-unstretched", "a given factor left out where nothing is stretched", 4_096, 4_096, short_mscale=0.75,
+                long_mscale=0.5),
+    factor_case("inexact-given", "a factor that is given kept in a narrower format", 4_096, 131_072, length=131_072, short_mscale=1.2,
+                long_mscale=1.1),
+    factor_case("negative-given", "a rotation that also mirrors", 4_096, 131_072, short_mscale=-1.0, long_mscale=1.0,
+                error="short_mscale must be greater than 0, got -1.0"),
+    factor_case("zero-given", "a vector that vanishes", 4_096, 131_072, short_mscale=1.0, long_mscale=0.0,
+                error="long_mscale must be greater than 0, got 0.0"),
+    factor_case("no-length", "a sequence without tokens", 4_096, 131_072, length=0, error="length must be at least 1, got 0"),
     factor_case("no-original-length", "the logarithm of zero", 0, 4_096, error="original_length must be at least 2, got 0"),
     factor_case("original-length-one", "a division by the logarithm of 1", 1, 4_096, error="original_length must be at least 2, got 1"),
     factor_case("no-maximum", "the logarithm of zero", 4_096, 0, error="max_length must be at least 1, got 0"),
@@ -165,6 +182,14 @@ ROTATE_CASES = (
     rotate_case("common-width", "a slow pair rounded away at the usual head width", head_dim=96, layout="half", sizes={"head": 1},
                 short_factors=[1.0 + j / 64 for j in range(48)], long_factors=[1.0 + j / 2 for j in range(48)], original_length=4_096,
                 max_length=131_072, positions=[131_071]),
+    rotate_case("given-before-the-switch", "a given factor ignored, or the long one at any length", positions=[1, 255], short_mscale=0.75,
+                long_mscale=1.5),
+    rotate_case("given-after-the-switch", "a given factor multiplied with the computed one, or the short one at any length",
+                layout="half", positions=[1, 256], short_mscale=0.75, long_mscale=1.5),
+    rotate_case("given-unstretched", "a given factor left out where nothing is stretched", max_length=256, positions=[9, 300],
+                short_mscale=0.75, long_mscale=1.5),
+    rotate_case("given-alike", "one number for both lists read for one of them only", positions=[9, 300], short_mscale=1.25,
+                long_mscale=1.25),
     rotate_case("odd-width", "an odd width rounded silently", head_dim=5, sizes={"token": 1}, positions=[0],
                 error="head_dim must be even, got 5"),
     rotate_case("too-few-factors", "a list that is repeated or padded", long_factors=[1.0], positions=[0],
@@ -246,7 +271,7 @@ SEARCHED_CASES = (
 )
 
 #: What attention is asked too: what this rotation has of its own.
-OWN = ("before-the-switch", "at-capacity")
+OWN = ("before-the-switch", "at-capacity", "given-after-the-switch")
 USUAL: dict[str, Any] = {
     "head_dim": 8, "short_factors": SHORT, "long_factors": LONG,
     "original_length": 256, "max_length": 8_192, "length": 257,

@@ -122,16 +122,15 @@ def attention_factor(configuration: Mapping[str, Any], *, layer: int = 0, length
 
 def factor_of(found: Rotation, length: int | None) -> float:
     """Return the attention factor of a rotation."""
-    attention = found.attention
-    if attention.operation is not None:
-        return float(declared(attention.operation).function(**attention.parameters))
-    short, long = attention.given
-    if short == long:
-        return float(short)
-    if length is None:
+    if found.attention.operation is None:
+        return 1.0
+    operation, rule = declared(found.attention.operation), dict(found.attention.parameters)
+    if length is None and rule.get("short_mscale") != rule.get("long_mscale"):
         message = "length must be given where long sequences have a factor of their own, got None"
         raise SpecificationError(message)
-    return float(long if length > found.parameters["original_length"] else short)
+    if length is not None and "length" in operation.parameters:
+        rule["length"] = length
+    return float(operation.function(**rule))
 
 
 def scale_of(found: Rotation) -> float | None:

@@ -124,11 +124,10 @@ class Notes:
 
 @dataclass(frozen=True)
 class AttentionFactor:
-    """What multiplies cosine and sine: an operation's result, or numbers that the configuration gives, for short and long sequences."""
+    """What multiplies cosine and sine: an operation's result, or 1."""
 
     operation: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    given: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,8 @@ class Rotation:
 
     def settled(self, operation: Operation) -> dict[str, Any]:
         """Return the parameters of an operation that the configuration settles."""
-        unset = {**dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor")), "slope": 0.1, "power": 1.0}
+        given = ("mscale", "mscale_all_dim", "attention_factor", "short_mscale", "long_mscale")
+        unset = {**dict.fromkeys(given), "slope": 0.1, "power": 1.0}
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
         axes |= {"sides": (), **self.grid} if self.grid else {}
         every = {"layout": self.layout, "direction": self.direction, **unset, **self.attention.parameters, **self.parameters, **axes}

@@ -194,7 +194,7 @@ def _scaled(
     rope = scalings.with_factor(name, section, rope, notes)
     given = scalings.parameters(name, section, rope, notes)
     lists = scalings.factors(rope, len(found.channels) // 2, notes) if name == "longrope" else None
-    multiplied = scalings.attention(name, section, rope, own, notes)
+    multiplied = scalings.attention(name, section, rope, own, given, notes)
     if name == "yarn":
         scalings.verify_ratio(section, rope, notes)
         if given is not None:

@@ -22,6 +22,8 @@ DOUBLING, GROWING = "use_dynamic_ntk", "training_seqlen"
 REPLACES = "replaces the factor that the rule computes"
 #: Where YaRN's two strengths multiply the logarithm.
 MSCALES = {"mscale": "in the numerator of the attention factor", "mscale_all_dim": "in its denominator"}
+#: LongRoPE's own factors of short and of long sequences, and what they are parameters of.
+SCALES, FACTOR_OF_LISTS = ("short_mscale", "long_mscale"), "longrope.attention_factor"
 RATIO = "https://github.com/huggingface/transformers/issues/38224"
 
 
@@ -62,7 +64,7 @@ RULES = {
         "longrope",
         {ORIGINAL: "original_length"},
         frozenset({"short_factor", "long_factor"}),
-        attention=frozenset({"factor", "attention_factor", "short_mscale", "long_mscale"}),
+        attention=frozenset({"factor", "attention_factor", *SCALES}),
     ),
     "dynamic": Rule(
         "dynamic_ntk", {"factor": "factor", LONGEST: "original_length"}, frozenset({"factor"}), fixed={"growth": "tokens"}
@@ -334,12 +336,14 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
     return (lists[0], lists[1]) if len(lists) == 2 else None
 
 
-def attention(name: str, section: Section, rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
-    """Return what multiplies cosine and sine."""
+def attention(
+    name: str, section: Section, rope: Section, family: Family, rule: Mapping[str, Any] | None, notes: Notes
+) -> AttentionFactor | None:
+    """Return what multiplies cosine and sine, beside the parameters of a rule."""
     if name == "yarn":
         return _of_yarn(rope, family, notes, latent=section.get("qk_rope_head_dim") is not None or family.latent is not None)
     if name == "longrope":
-        return _of_longrope(section, rope, notes)
+        return _of_longrope(section, rope, rule, notes)
     return AttentionFactor()
 
 
@@ -396,20 +400,17 @@ def softmax(section: Section, rope: Section, head_dim: int, notes: Notes) -> dic
     return {"qk_head_dim": head_dim} | {name: checked(rope.given((name,))[0], contract[name], notes, does) for name, does in roles.items()}
 
 
-def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFactor | None:
-    given = rope.given(("attention_factor",))
-    if scales := rope.given(("short_mscale", "long_mscale")):
-        for key, value in given:
-            notes.find("warning", "unread-factor", key, value, "be left out, as short_mscale and long_mscale count")
-        return _scales(scales, notes)
-    if given:
-        if not is_number(given[0][1]) or given[0][1] <= 0:
-            notes.find("error", "bad-value", *given[0], f"be a number {SIZES}")
-            return None
-        notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}: it {REPLACES}")
-        return AttentionFactor(given=(given[0][1], given[0][1]))
-    original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
+def _of_longrope(section: Section, rope: Section, rule: Mapping[str, Any] | None, notes: Notes) -> AttentionFactor | None:
+    """Return the attention factor of longrope: one for each list where such are given, else that of the two lengths."""
+    scales = _scales(rope, notes)
+    if scales is None:
+        return None
     factor, longest = rope.given(("factor",)), section.given(spellings.MAX_LENGTH)
+    if scales:
+        trained = 2 if rule is None else rule["original_length"]  # an error of it is told already
+        most = next((round(value) for _, value in longest if is_number(value) and value >= 1), trained)
+        return AttentionFactor(FACTOR_OF_LISTS, {"original_length": trained, "max_length": most, **scales})
+    original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
     if original is None or not (factor or longest):
         lacks = rope.name(ORIGINAL) if original is None else spellings.MAX_LENGTH[0]
         notes.find("error", "missing-key", lacks, None, "be given, for the attention factor")
@@ -422,13 +423,23 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
     length = length * original[1] if factor else length
     derived = ": factor replaces the ratio of the lengths" if factor else ""
     notes.decide(longest_key, length, f"the attention factor is that of {length:g} positions, trained on {original[1]}{derived}")
-    return AttentionFactor("longrope.attention_factor", {"original_length": original[1], "max_length": round(length)})
+    return AttentionFactor(FACTOR_OF_LISTS, {"original_length": original[1], "max_length": round(length)})
 
 
-def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | None:
-    if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
-        notes.find("error", "bad-value", scales[0][0], scales[0][1], f"be a number {SIZES}, and short_mscale and long_mscale both")
+def _scales(rope: Section, notes: Notes) -> dict[str, float] | None:
+    """Return the factors of short and of long sequences that replace the computed one, if any are given; nothing where they are wrong."""
+    both, one = rope.given(SCALES), rope.given(("attention_factor",))
+    rule = f"be a number {SIZES}{', and short_mscale and long_mscale both' if both else ''}"
+    for key, value in one if both else []:
+        notes.find("warning", "unread-factor", key, value, "be left out, as short_mscale and long_mscale count")
+    found = both or one
+    if not found:
+        return {}
+    if (both and len(both) != len(SCALES)) or not all(is_number(value) and value > 0 for _, value in found):
+        notes.find("error", "bad-value", *found[0], rule)
         return None
-    says = f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}: each {REPLACES}"
-    notes.decide(*scales[0], says)
-    return AttentionFactor(given=(scales[0][1], scales[1][1]))
+    short, long = found[0][1], found[-1][1]
+    alone = f"cosine and sine are multiplied by {short}: it {REPLACES}"
+    each = f"short sequences multiply cosine and sine by {short:g}, long ones by {long:g}: each {REPLACES}"
+    notes.decide(*found[0], each if both else alone)
+    return dict(zip(SCALES, (float(short), float(long)), strict=True))

@@ -60,11 +60,22 @@ def frequencies(
 
 
 @operation
-def attention_factor(*, original_length: FromTwo, max_length: Count) -> float:
+def attention_factor(
+    *,
+    original_length: FromTwo,
+    max_length: Count,
+    length: Count = 1,
+    short_mscale: Positive | None = None,
+    long_mscale: Positive | None = None,
+) -> float:
     """Return what multiplies cosine and sine: ``sqrt(1 + ln(M / L) / ln L)`` from ``L`` to ``M > L`` positions, else 1 (Phi-3).
 
-    It has no value for an original length of 1, whose logarithm is 0.
+    It has no value for an original length of 1, whose logarithm is 0. A number that is given replaces it: ``short_mscale`` up to the
+    original length, ``long_mscale`` beyond (Phi-3.5-MoE).
     """
+    given = long_mscale if length > original_length else short_mscale
+    if given is not None:
+        return float(given)
     if max_length <= original_length:
         return 1.0
     return math.sqrt(1.0 + math.log(max_length / original_length) / math.log(original_length))
@@ -115,7 +126,7 @@ SCHEME = Scheme(
     ),
     laws={
         "frequencies": (Law.REDUCES_TO_ROPE, Law.INTERPOLATES, Law.SWITCHES),
-        "attention_factor": (Law.REDUCES_TO_ROPE, Law.GROWS, Law.STRETCHES_ADD),
+        "attention_factor": (Law.OVERRIDE, Law.REDUCES_TO_ROPE, Law.GROWS, Law.STRETCHES_ADD),
         "rotate": (*TURNING, Law.COMPOSITION, Law.RELATIVE, Law.INTERPOLATES, Law.SWITCHES, Law.INCONSISTENT_CACHE),
         "rotate_searched": TURNING,
         **rotary.ATTENTION_LAWS,
@@ -129,8 +140,13 @@ SCHEME = Scheme(
         "long_factors": "what divides every pair's frequency beyond the original length, pure numbers greater than 0, fastest pair first",
         "factors": "what divides every pair's frequency from start_tokens on, pure numbers greater than 0, fastest pair first",
         "original_length": "the positions that pre-training saw, in tokens",
-        "length": "the tokens of the whole sequence, usually the largest position plus 1: it chooses the list of factors, and nothing else",
-        "max_length": "the positions that the model is offered for, in tokens; it sets the attention factor, and nothing else",
+        "length": (
+            "the tokens of the whole sequence, usually the largest position plus 1: it chooses the list of factors, and the attention "
+            "factor of those that are given"
+        ),
+        "max_length": "the positions that the model is offered for, in tokens; it sets the attention factor where none is given",
+        "short_mscale": "what multiplies cosine and sine up to the original length in place of the computed factor, a pure number",
+        "long_mscale": "what multiplies cosine and sine beyond the original length in place of the computed factor, a pure number",
         "start_tokens": "how many positions at the start keep rope's own frequencies, in tokens",
     },
     conventions={
@@ -147,8 +163,8 @@ SCHEME = Scheme(
         ),
         (
             "The attention factor, sqrt(1 + ln(M / L) / ln L), is the same number as sqrt(ln M / ln L): 1.1902380714 from 4096 to 131072 "
-            "positions. It multiplies with the short factors too, so even a short prompt is scaled; Phi-3.5-MoE's two lists have factors "
-            "of their own (short_mscale, long_mscale)."
+            "positions. It multiplies with the short factors too, so even a short prompt is scaled. Phi-3.5-MoE gives a factor for each of "
+            "its two lists instead (short_mscale, long_mscale); attention_factor in a configuration is one for both."
         ),
         (
             "Keys that were cached with the short factors don't fit queries with the long ones. Once a sequence grows beyond the original "
