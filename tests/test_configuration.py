@@ -355,7 +355,10 @@ BY_LISTS: dict[str, dict[str, Any]] = {
     "block_types": {"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]},
     "cross_attention_layers": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]},
     "full_attn_idxs": {"model_type": "lfm2", "full_attn_idxs": [0, 2]},
+    "hybrid_override_pattern": {"model_type": "nemotron_h", "hybrid_override_pattern": ["M", "*", "-", "*"]},
     "layer_types": {"model_type": "gemma3_text", "layer_types": BOTH, "rope_local_base_freq": 5e3, "rope_theta": 1e6},
+    "linear_attn_config": {"model_type": "kimi_linear", "linear_attn_config": {"full_attn_layers": [2, 4], "kda_layers": [1, 3]}},
+    "attn_layer_period": {"model_type": "jamba", "attn_layer_period": 4, "attn_layer_offset": 1},
     "layers_block_type": {"model_type": "zamba2", "use_mem_rope": True, "layers_block_type": ["linear_attention", "hybrid"] * 2},
 }
 REFUSABLE = {entry["id"]: published(entry) for entry in RELEASED} | {name: {**FOUR, **keys} for name, keys in BY_LISTS.items()}

@@ -9,7 +9,7 @@ import pytest
 from test_configuration import LIKE
 
 from refimpl import configuration as config
-from refimpl.configuration import Kind, Reading
+from refimpl.configuration import Kind, Reading, spellings
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.families import family, is_known
 
@@ -105,6 +105,65 @@ def test_the_defaults_of_a_class_are_read_as_it_turns_and_nothing_is_told_of_the
     if name not in OTHERS:
         compared = agree(reading, of_class.get_text_config())
         assert compared or not any(kind.rotation and kind.rotation.operation for kind in reading.kinds) or not modules(of_class)
+
+
+def resting() -> list[str]:
+    """Return the model types with a class that lists kinds of layers, and none that turns."""
+    names = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+    return [name for name in names if is_known(name) and not family(name).turns and name != "resnet"]  # those are no layers of attention
+
+
+def attending(reading: Reading) -> list[bool]:
+    """Return which layers have attention, layer by layer."""
+    mine = kinds_of(reading)
+    return [mine[layer].rests or mine[layer].rotation is not None for layer in sorted(mine)]
+
+
+#: Kinds of layers of transformers that have no attention.
+NO_ATTENTION = {"conv", "linear_attention", "mlp", "moe"}
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("name", resting())
+def test_which_layers_have_attention_where_none_turns_is_as_in_the_class(name: str, written: bool) -> None:
+    of_class = transformers.CONFIG_MAPPING[name]().get_text_config()
+    types = getattr(of_class, "layer_types", None)
+    said = json.loads(of_class.to_json_string(use_diff=False))
+    if types and (written or name != "nemotron_h"):  # of which nothing else says what its layers are
+        reading = config.read({key: value for key, value in said.items() if written or key not in spellings.LAYER_TYPES})
+        assert attending(reading) == [each not in NO_ATTENTION for each in types]
+
+
+#: What says which layers have attention in types whose layers don't turn, of a model with 13 of them.
+SAID: list[tuple[str, dict[str, Any]]] = [
+    ("glm5_next_text", {"layer_types": ["linear_attention", "full_attention"] * 6 + ["linear_attention"]}),
+    ("jamba", {"attn_layer_period": 4, "attn_layer_offset": 0}),
+    ("jamba", {"attn_layer_offset": 7}),
+    ("kimi_linear", {"linear_attn_config": {"full_attn_layers": [4, 8, 13], "kda_layers": [1, 2, 3, 5, 6, 7, 9, 10, 11, 12]}}),
+    ("kimi_linear", {"linear_attn_config": {"full_attn_layers": [4, 8, 13]}}),
+    ("nemotron_h", {"hybrid_override_pattern": "M-M*EM-M*-M-*"}),
+    ("zamba", {"attn_layer_period": 4, "attn_layer_offset": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "says"), SAID)
+def test_what_a_class_reads_says_which_layers_have_attention(name: str, says: dict[str, Any]) -> None:
+    whole = {"num_hidden_layers": 13, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, **says}
+    made = transformers.CONFIG_MAPPING[name](**json.loads(json.dumps(whole)))
+    reading = config.read({"model_type": name, **whole})
+
+    assert attending(reading) == [each not in NO_ATTENTION for each in made.layer_types]
+    assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize("name", ["diffusion_gemma_text", "embedding_gemma2_text", "gemma4_text", "gemma4_unified_text"])
+def test_the_last_layer_of_gemma_4_has_full_attention_whatever_is_said(name: str) -> None:
+    says = {**SIZES, "layer_types": ["full_attention", "sliding_attention"] * 4}
+    made = transformers.CONFIG_MAPPING[name](**json.loads(json.dumps(says)))
+    reading = config.read({"model_type": name, **says})
+
+    assert [(finding.name, finding.key) for finding in reading.every_finding] == [("forced-kind", "layer_types")]
+    assert agree(reading, made) == 2
 
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}

@@ -118,6 +118,11 @@ def of_dots3(layers: int, says: Mapping[str, Any]) -> list[str]:
     return [sees if every or layer < 2 or layer % 4 == 1 else SLIDES for layer in range(layers)]
 
 
+def of_kimi(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of Kimi Linear: from the fifth layer on one of four sees all."""
+    return [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(layers)]
+
+
 def of_lfm3(layers: int, _: Mapping[str, Any]) -> list[str]:
     """Return the kinds of LFM3: every second layer has attention, in turns over all and in a window."""
     return [FULL if layer % 4 == 2 else SLIDES if layer % 4 == 0 and layer else "conv" for layer in range(layers)]
@@ -138,6 +143,8 @@ KINDS: Mapping[str, Kinds] = {
     "deepseek_v4": cycled("compress"),
     "dots3_note": of_dots3,
     "flint": of_flint,
+    "glm5_next": cycled(LINEAR, LINEAR, LINEAR, INDEXED),
+    "kimi_linear": of_kimi,
     "lfm2": cycled(FULL),
     "lfm3": of_lfm3,
     "lfm3_vl_vision": of_lfm3_images,

@@ -136,10 +136,18 @@ class Family:
     """The key that says which layers have attention, unless `layer_types` does."""
     picked: tuple[int, ...] = ()
     """The layers that the class has where that key is missing."""
+    last_full: bool = False
+    """Whether the last layer has full attention, whatever its kind is said to be."""
     picks_alone: bool = False
     """Whether the type's code reads no `layer_types` beside that key."""
     derived: int | None = None
     """How many layers the class's own list of kinds has, where that key is made of such a list, and isn't read."""
+    period: tuple[int, int] | None = None
+    """Every so many layers one has attention, and which one of these, where keys don't say it."""
+    before: tuple[str, ...] = ()
+    """The kinds of the layers before the first period."""
+    numbered: bool = False
+    """Whether a mapping of linear attention may number the layers of both kinds."""
     pattern: int | None = None
     """Every so many layers one has full attention, and the others slide."""
     full_first: bool = False
@@ -204,6 +212,7 @@ EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
 MODERNBERT = Family(base=160_000.0, kind_bases={"sliding_attention": 1e4}, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
 NESTED = Family(nested=True)
+GEMMA4 = Family(nested=True, last_full=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
@@ -329,9 +338,9 @@ FAMILIES = {
         attention_factor=1.0, labels=DEEPSEEK_V4,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
-    "diffusion_gemma": NESTED,
+    "diffusion_gemma": GEMMA4,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
-    "embedding_gemma2": NESTED,
+    "embedding_gemma2": GEMMA4,
     "emu3": Family(base=1e6),
     "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
     "ernie4_5": Family("interleaved", base=5e5),
@@ -347,8 +356,8 @@ FAMILIES = {
     "flint": Family(unturned=FULL, windowless="rest"),
     "gemma3": GEMMA3,
     "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=5, nested=True),
-    "gemma4": NESTED,
-    "gemma4_unified": NESTED,
+    "gemma4": GEMMA4,
+    "gemma4_unified": GEMMA4,
     "gemma4_vision": Family(base=100.0, grid=Grid("block")),
     "glm": Family("interleaved", fraction=0.5),
     "glm4": Family("interleaved", fraction=0.5),
@@ -356,7 +365,7 @@ FAMILIES = {
     "glm4_moe_lite": LATENT,
     "glm4v": GLM4V,
     "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
-    "glm5_next": Family(turns=False, indexer=Indexer("", shared=True)),
+    "glm5_next": Family(turns=False, labels={"full_attention": "indexed_attention"}, indexer=Indexer("", shared=True)),
     "glm_moe_dsa": Family("interleaved_to_half", indexer=Indexer("interleaved", shared=True)),
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25, unread=NEOX),
@@ -373,11 +382,11 @@ FAMILIES = {
     "inkling2": WITHOUT,
     "inkling2_vision": Family("interleaved", grid=Grid("block", first="width")),
     "internlm": Family(base_mapping=True, mapped=False, unread=NEOX),
-    "jamba": WITHOUT,
+    "jamba": Family(turns=False, period=(8, 4)),
     "jina_embeddings_v3": Family(base=20_000.0),
     "kimi_k2": LATENT,
     "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
-    "kimi_linear": WITHOUT,
+    "kimi_linear": Family(turns=False, numbered=True),
     "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
     "lfm2": Family(base=1e6, picks="full_attn_idxs", base_before="theta"),
     "lfm2_moe": Family(base=1e6),
@@ -411,7 +420,7 @@ FAMILIES = {
     "muse_spark": Family(base=5e5, resting=4),
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
-    "nemotron_h": WITHOUT,
+    "nemotron_h": Family(turns=False, picks="hybrid_override_pattern"),
     "nomic_bert": Family(base=1_000.0),
     "olmo3": Family(base=5e5, kind_bases={"sliding_attention": 5e5}, one_base_before=True, plain=SLIDING, pattern=4, nested=True),
     "openelm": Family(mapped=False, unread=NEOX),
@@ -448,7 +457,7 @@ FAMILIES = {
     "youtu": LATENT,
     "wav2vec2-bert": CONFORMER,
     "wav2vec2-conformer": CONFORMER,
-    "zamba": Family(turns=False, twice=True),
+    "zamba": Family(turns=False, twice=True, period=(6, 4), before=("linear_attention", "linear_attention", "hybrid")),
     "zamba2": Family(
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
     ),

@@ -69,8 +69,14 @@ PICKED = {
 PICKS: dict[str, dict[Any, str]] = {
     "attn_type_list": {0: "linear_attention", 1: "full_attention"},
     "block_types": {"recurrent": "recurrent", "attention": "sliding_attention"},
+    "hybrid_override_pattern": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"},
 }
-LISTED = frozenset({"attn_type_list"})
+LISTED = frozenset({"attn_type_list", "hybrid_override_pattern"})
+#: Every so many layers one has attention, and which one of these.
+PERIOD = ("attn_layer_period", "attn_layer_offset")
+#: A mapping of linear attention, and its numbers of the layers of full attention and of the others, from 1 on.
+LINEAR_CONFIG = "linear_attn_config"
+NUMBERED = ("full_attn_layers", "kda_layers")
 #: Keys that say which layers are of which kind.
 OF_LAYERS = (
     *(*LAYERS, *LAYER_TYPES, *PICKED, *PICKS, "compress_ratios", "hybrid_layer_pattern", "sliding_window_pattern"),
@@ -139,7 +145,7 @@ READ = frozenset(
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
-        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
+        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *PERIOD, LINEAR_CONFIG, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )

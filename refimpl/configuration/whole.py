@@ -66,6 +66,7 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     if not is_known(model_type):
         return set()
     others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
+    others |= {*(spellings.PERIOD if own.period is None else ()), *(() if own.numbered else (spellings.LINEAR_CONFIG,))}
     indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
     projected = {"projection_dim"} if own.projected is None else set()
     return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
@@ -115,7 +116,7 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
             notes.find("warning", "unread-layers", key, value, rule)
     if not own.turns or section.given(spellings.LAYER_TYPES):
         return
-    read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
+    read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS, *spellings.PERIOD} | {own.picks}
     for name, value in section.values.items():
         if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
             continue
