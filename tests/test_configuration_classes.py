@@ -1,5 +1,7 @@
 """What the classes of transformers write of themselves is read as they turn: kinds, bases, widths and frequencies of every known type."""
 
+import contextlib
+import copy
 import importlib
 import json
 from typing import Any
@@ -11,10 +13,11 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading, spellings
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.families import family, is_known
+from refimpl.configuration.defaults import UNEVEN
+from refimpl.configuration.families import family, is_known, plain_name
 
 transformers = pytest.importorskip("transformers", minversion="5.23.0")
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: ln(base), up to 18, multiplies what rounds in the exponent of a float32, and rules round a few times more.
 FLOAT32 = 3e-6
@@ -123,14 +126,14 @@ def attending(reading: Reading) -> list[bool]:
 NO_ATTENTION = {"conv", "linear_attention", "mlp", "moe"}
 
 
-@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("dropped", [(), spellings.LAYER_TYPES])
 @pytest.mark.parametrize("name", resting())
-def test_which_layers_have_attention_where_none_turns_is_as_in_the_class(name: str, written: bool) -> None:
+def test_which_layers_have_attention_where_none_turns_is_as_in_the_class(name: str, dropped: tuple[str, ...]) -> None:
     of_class = transformers.CONFIG_MAPPING[name]().get_text_config()
     types = getattr(of_class, "layer_types", None)
     said = json.loads(of_class.to_json_string(use_diff=False))
-    if types and (written or name != "nemotron_h"):  # of which nothing else says what its layers are
-        reading = config.read({key: value for key, value in said.items() if written or key not in spellings.LAYER_TYPES})
+    if types and (not dropped or name != "nemotron_h"):  # of which nothing else says what its layers are
+        reading = config.read({key: value for key, value in said.items() if key not in dropped})
         assert attending(reading) == [each not in NO_ATTENTION for each in types]
 
 
@@ -168,6 +171,98 @@ def test_the_last_layer_of_gemma_4_has_full_attention_whatever_is_said(name: str
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}
 LINEAR = {"rope_type": "linear", "factor": 4.0}
+SCALINGS = {
+    "linear": LINEAR,
+    "dynamic": {"rope_type": "dynamic", "factor": 4.0},
+    "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
+}
+#: What says that transformers raises an error.
+RAISING = {"asked-key", "bad-width", "no-head-dim", "not-default", "null-width", "refused-mapping"}
+#: Types whose code reads no mapping, so that only the class checks it; those without code of their own, those that by default don't turn,
+#: and two whose attention raises.
+UNCHECKED = (
+    *("clvp_encoder", "wav2vec2-bert", "wav2vec2-conformer", "granite4_vision_text", "internlm3", "bamba", "granitemoehybrid", "zamba2"),
+    *("ministral3", "mistral4"),
+)
+
+
+def flat() -> list[str]:
+    """Return the model types whose class has its keys at the top."""
+    names = (name for name in known() if name not in UNCHECKED and plain_name(name) not in UNEVEN)
+    return [name for name in names if (made := transformers.CONFIG_MAPPING[name]()).get_text_config() is made]
+
+
+def raises(name: str, says: dict[str, Any]) -> bool:
+    """Whether transformers raises an error where a configuration is read, or its frequencies are made."""
+    with contextlib.suppress(Exception):
+        modules(transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)))
+        return False
+    return True
+
+
+@pytest.mark.parametrize("beside", [{}, {"head_dim": None}])
+@pytest.mark.parametrize("rule", SCALINGS)
+@pytest.mark.parametrize("name", flat())
+def test_a_flat_scaling_is_told_of_where_transformers_raises_an_error_at_it(name: str, rule: str, beside: dict[str, Any]) -> None:
+    said = transformers.CONFIG_MAPPING[name]().to_dict()
+    usual = {key: value for key, value in said.items() if value is not None and key not in ("model_type", "rope_parameters")}
+    says = {**usual, "rope_scaling": SCALINGS[rule], **beside}
+    told = {finding.name for finding in config.read({"model_type": name, **says}).every_finding}
+
+    assert bool(RAISING & told) is raises(name, says), told
+
+
+TINY = {
+    **SIZES,
+    "num_hidden_layers": 1,
+    "num_key_value_heads": 4,
+    "vocab_size": 16,
+    "intermediate_size": 8,
+    "max_position_embeddings": 4096,
+}
+LATENT = {"qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16, "q_lora_rank": 8, "kv_lora_rank": 8}
+#: The smallest models whose attention reads more of a mapping than their module does.
+WHOLE: dict[str, dict[str, Any]] = {
+    "ministral3": {**TINY, "head_dim": 16},
+    "mistral4": {**TINY, **LATENT, "n_routed_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8},
+}
+GROWS = {"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 1024}
+
+
+@pytest.mark.parametrize("beside", [{}, GROWS, {"llama_4_scaling_beta": 0.1}])
+@pytest.mark.parametrize("scaling", [{"rope_type": "default"}, *SCALINGS.values()])
+@pytest.mark.parametrize("key", spellings.ROPE)
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_mapping_is_told_of_at_which_attention_raises_an_error(
+    name: str, key: str, scaling: dict[str, Any], beside: dict[str, Any]
+) -> None:
+    says = {**WHOLE[name], key: {"rope_theta": 1e4, **scaling, **beside}}
+    told = {finding.name for finding in config.read({"model_type": name, **says}).every_finding}
+    model = transformers.AutoModel.from_config(transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)))
+    raised = True
+    with contextlib.suppress(RuntimeError, TypeError):
+        model(torch.zeros(1, 3, dtype=torch.long))
+        raised = False
+
+    assert bool(RAISING & told) is raised, told
+
+
+@pytest.mark.parametrize("key", spellings.ROPE)
+@pytest.mark.parametrize("scaling", SCALINGS.values())
+def test_deepseek_v4_reads_no_base_and_no_fraction_within_a_flat_mapping(key: str, scaling: dict[str, Any]) -> None:
+    layers = {
+        **SIZES,
+        "head_dim": 32,
+        "max_position_embeddings": 1024,
+        "layer_types": ["sliding_attention", "heavily_compressed_attention"] * 4,
+    }
+    says = {**layers, key: {**scaling, "rope_theta": 7e4, "partial_rotary_factor": 0.5}}
+    reading = config.read({"model_type": "deepseek_v4", **says})
+
+    assert [finding.name for finding in reading.every_finding] == ["unread-base", "unread-part"]
+    assert agree(reading, transformers.CONFIG_MAPPING["deepseek_v4"](**copy.deepcopy(says))) == 2
+
+
 #: What a class drops, or reads in a way of its own, and what is told of it.
 DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "rope_scaling": LINEAR}, ["unread-mapping"]),

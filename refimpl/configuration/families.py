@@ -5,16 +5,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refimpl.configuration.defaults import (
+    ASKED,
     FULL_HEAD_DIM_OF,
     HEAD_DIM_OF,
     KINDS,
     LATENT_OF,
     NULLABLE,
+    NULLS_REFUSED,
     ORIGINAL_OF,
+    REFUSED,
+    RESOLVING,
     ROPES,
     SECTIONS_OF,
     SIZES_OF,
+    TAKEN,
     UNEVEN,
+    WIDTHLESS,
     Kinds,
 )
 from refimpl.configuration.readers import ALPHA, SPELT
@@ -90,8 +96,12 @@ class Family:
     unturned: tuple[str, ...] = ()
     """The kinds that don't turn."""
     head_dim: int | None = None
-    nullable: bool = False
-    """Whether the key of that may be null, where the hidden state is divided among the heads."""
+    refuses_null: bool = False
+    """Whether the class raises an error where the key of that is null."""
+    widthless: bool = False
+    """Whether the class has null for it where the key is missing."""
+    resolves: bool = False
+    """Whether the class divides the hidden state where the key is null."""
     uneven: bool = False
     """Whether the type's class has a hidden state that its heads can't share equally."""
     original: int | None = None
@@ -163,8 +173,14 @@ class Family:
     """Whether any layer has attention."""
     mapped: bool = True
     """Whether the type's code reads a scaling."""
-    scales: bool = True
-    """Whether the type's code takes a scaling at all, and doesn't raise an error at one."""
+    taken: tuple[str, ...] | None = None
+    """The rope types beside default that the type's code takes, where it raises an error at all others."""
+    refused: tuple[str, ...] = ()
+    """What of a mapping the type's code raises an error at: that it is flat, its old name, the default rope type."""
+    keys_asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Keys of a mapping without which the type's code raises an error, each with the rope types beside which it doesn't."""
+    base_outside: bool = False
+    """Whether a base and a fraction within a flat mapping aren't read."""
     projected_after: bool = False
     """Whether hidden states turn, before queries and keys are made of them."""
     grid: Grid | None = None
@@ -335,7 +351,7 @@ FAMILIES = {
     ),
     "deepseek_v4": Family(
         "interleaved", base=1e4, kind_bases={"compress": 160_000.0}, fraction=0.125, plain=("main",), trailing=True, values_turn=True,
-        attention_factor=1.0, labels=DEEPSEEK_V4,
+        attention_factor=1.0, labels=DEEPSEEK_V4, base_outside=True,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
     "diffusion_gemma": GEMMA4,
@@ -443,7 +459,7 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
-    "recurrent_gemma": Family(fraction=0.5, scales=False, picks="block_types"),
+    "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
     "roformer": Family("interleaved", base_fixed=True, mapped=False, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
     "seamless_m4t": CONFORMER,
@@ -473,9 +489,12 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     tables |= {"original": ORIGINAL_OF}
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
+    classed |= {"widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
+    classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
+    refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)
+    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), refuses_null=refuses_null, alpha=alpha)
 
 
 def of_images(model_type: str) -> bool:

@@ -314,7 +314,8 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
     if types is None and (family.unturned or family.picks):
         does = "turns" if family.turns else "has attention"
-        rule = f"say which layers have which kind of attention: models of this type have several, and every layer is read as one that {does}"
+        kinds_of = "say which layers have which kind of attention: models of this type have several"
+        rule = f"{kinds_of}, and every layer is read as one that {does}"
         key = "layer_types" if family.derived else family.picks or "layer_types"
         notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
     _verify_derived(section, types or (), family, notes)

@@ -46,7 +46,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)
-    section, rope = whole.only_nested(section, rope, own, notes)
+    whole.verify_mapping(rope, own, notes)
+    section, rope = whole.only_nested(section, whole.without_base(section, rope, own, notes), own, notes)
     rope = whole.verify_sections(rope, model_type, own, notes)
     whole.verify_parts(configuration, section, own, notes)
     whole.tell_chunks(section, notes)
@@ -164,10 +165,8 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
         scaling = None
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
-    if scaling is not None and not own.scales and name not in (None, "default"):
-        key, value = scaling.given(("rope_type", "type"))[0]
-        rule = "be default, or left out: transformers 5.23 raises an error at any other for this model type, 4.57 scales nothing"
-        notes.find("error", "not-default", key, value, rule)
+    if scaling is not None and name is not None:
+        scalings.verify_taken(name, section, scaling, own, notes)
     if name is None or found_base is None or found_width is None:
         return None
     return _scaled(name, found_base, found_width, section, scaling, own, notes)

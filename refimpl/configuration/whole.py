@@ -99,10 +99,38 @@ def scales_without_length(section: Section) -> bool:
     return named and not any(each.given((spellings.ORIGINAL_LENGTH,)) for each in (section, *mappings))
 
 
+def verify_mapping(rope: Section | None, own: Family, notes: Notes) -> None:
+    """Warn of a mapping at which the type's code raises an error, whatever else it says."""
+    if rope is None:
+        return
+    types = [value for _, value in rope.given(("rope_type", "type"))]
+    ways = {
+        "flat": (not entries(rope.values), "be nested by kinds of layers"),
+        "old name": (rope.path[-1] != spellings.ROPE[0], f"stand in {spellings.ROPE[0]}"),
+        "default": (not types or "default" in types, "name a scaling"),
+    }
+    if rules := [rule for way, (found, rule) in ways.items() if found and way in own.refused]:
+        rule = f"{rules[0]}: as it is, transformers raises an error for this model type"
+        notes.find("warning", "refused-mapping", ".".join(rope.path), rope.values, rule)
+
+
+def without_base(section: Section, rope: Section | None, own: Family, notes: Notes) -> Section | None:
+    """Return a flat mapping without its base and its fraction, where the type's code reads these beside it alone."""
+    if not own.base_outside or rope is None or entries(rope.values):
+        return rope
+    for named, key, usual in (("unread-base", "rope_theta", own.base), (readers.UNREAD_PART, "partial_rotary_factor", own.fraction)):
+        for name, value in rope.given((key,)):
+            if value != (usual if section.get(key) is None else section.get(key)):
+                notes.find("warning", named, name, value, "stand beside the mapping, where alone transformers reads it for this model type")
+    return _without(rope, ("rope_theta", "partial_rotary_factor"))
+
+
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
         return section, rope
+    if "flat" in own.refused:
+        return _without(section, spellings.ROPE), None
     rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
     notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
     return _without(section, spellings.ROPE), None

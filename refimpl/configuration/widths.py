@@ -26,6 +26,9 @@ class Width:
 def width(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes) -> Width | None:
     """Return which channels of how many turn; null where the keys don't say it, or contradict each other."""
     section, family = of_layer(section, layer, family)
+    if family.refuses_null and section.values.get("head_dim", family) is None:
+        takes = "" if family.head_dim is None else f"takes {family.head_dim} where the key is missing, and "
+        notes.find("warning", "null-width", section.name("head_dim"), None, f"be a number, or left out: transformers {takes}refuses null")
     latent = section.given(("qk_rope_head_dim",))
     if latent or (family.latent is not None and "qk_rope_head_dim" not in section.values):
         return _latent(section, rope, latent[0] if latent else None, family, notes)
@@ -79,9 +82,6 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
     if family.head_dim is not None and "head_dim" not in section.values:
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
-    if family.head_dim is not None and not family.nullable:
-        rule = f"be a number, or left out: transformers takes {family.head_dim} where the key is missing, and refuses null"
-        notes.find("warning", "null-width", section.name("head_dim"), None, rule)
     return _divided(section, family, notes)
 
 
