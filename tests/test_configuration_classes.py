@@ -27,9 +27,7 @@ TOLD = {
     **dict.fromkeys(  # 21 of 42 channels turn, or 73: no number of pairs
         ("glm4_moe", "glm4v_moe", "glm4v_moe_text", "qwen3_omni_moe", "qwen3_omni_moe_text"), ("uneven-heads", "bad-width")
     ),
-    **dict.fromkeys(  # the sections that the code takes don't add up to the pairs, or there are none
-        ("glm4v", "glm4v_text", "hunyuan_vl", "hunyuan_vl_text", "qwen4_exp", "qwen4_exp_text"), ("no-sections",)
-    ),
+    **dict.fromkeys(("glm4v", "glm4v_text"), ("no-sections",)),  # the sections of the class don't add up to the pairs, and its code raises
 }
 #: Classes whose module holds other frequencies, or none.
 OTHERS = {
@@ -319,6 +317,48 @@ def test_dense_layers_of_cohere_2_with_experts_turn_where_their_attention_does(s
     assert [mine[layer].rotation is not None for layer in range(8)] == [
         each.sliding_window is not None or each.force_rope for each in layers
     ]
+
+
+STACKED: list[tuple[dict[str, Any], int]] = [
+    ({}, 64), ({"H_cycles": 1}, 32), ({"L_cycles": 1}, 32), ({"num_layers_per_stack": 2}, 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("says", "layers"), STACKED)
+def test_layers_of_hrm_are_those_of_every_run_of_a_stack(says: dict[str, Any], layers: int) -> None:
+    made = transformers.CONFIG_MAPPING["hrm_text"](**SIZES, **says)
+    reading = config.read({"model_type": "hrm_text", **SIZES, **says})
+
+    assert [len(kind.layers or ()) for kind in reading.kinds] == [made.num_hidden_layers] == [layers]
+    assert agree(reading, made)
+
+
+def test_t5gemma_is_read_by_its_decoder_and_its_encoder_may_be_another() -> None:
+    parts = {"encoder": {**SIZES, "head_dim": 16, "rope_theta": 5e5}, "decoder": {**SIZES, "head_dim": 32, "num_hidden_layers": 6}}
+    made = transformers.CONFIG_MAPPING["t5gemma"](**copy.deepcopy(parts))
+    whole = config.read({"model_type": "t5gemma", **parts})
+    for reading, of_class in ((whole, made.decoder), (config.read({"model_type": "t5_gemma_module", **parts["encoder"]}), made.encoder)):
+        assert agree(reading, of_class) == 2
+        assert reading.every_finding == ()
+    told = "it isn't read, and differs from decoder in head_dim, num_hidden_layers: explain it as a file of its own"
+    assert all(told in [decision.says for decision in kind.decisions] for kind in whole.kinds)
+
+
+@pytest.mark.parametrize(("name", "head_dim"), [("qwen4_exp_text", 256), ("qwen3_vl_text", 64), ("qwen3_5_text", 64)])
+def test_axes_in_turns_end_with_the_pairs_that_turn(name: str, head_dim: int) -> None:
+    says = {**SIZES, "head_dim": head_dim}
+    made = transformers.CONFIG_MAPPING[name](**says)
+    (module,) = modules(made)
+    (kind,) = [kind for kind in config.read({"model_type": name, **says}).kinds if kind.rotation is not None]
+    assert kind.rotation is not None
+    places = np.array([[3, 5, 7], [40, 2, 0]])
+    x = np.ones((1, 1, 2, kind.rotation.head_dim), np.float32)
+    cos, sin = (each[0].numpy() for each in module(torch.zeros(1), torch.asarray(places.T[:, None])))
+    half = cos.shape[-1] // 2
+    turned = np.concatenate([cos[:, :half] - sin[:, :half], cos[:, half:] + sin[:, half:]], axis=-1)
+
+    got = config.rotate_on_axes({"model_type": name, **says}, x, places, layer=(kind.layers or (0,))[0])
+    np.testing.assert_allclose(got[0, 0, :, : 2 * half], turned, atol=1e-4)
 
 
 def test_molmo_2_scales_the_layers_that_it_names_alone() -> None:

@@ -18,7 +18,7 @@ HEAD_DIMS = {
     512: ("deepseek_v4",),
     256: (
         *("diffusion_gemma", "embedding_gemma2", "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "qwen3_5"),
-        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
+        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5_gemma_module", "t5gemma", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
     ),
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
@@ -172,6 +172,7 @@ KINDS: Mapping[str, Kinds] = {
     **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), cycled(LINEAR, LINEAR, LINEAR, FULL)),
     **dict.fromkeys(("bamba", "granitemoehybrid"), cycled(LINEAR)),
     **dict.fromkeys(("cwm", "granite_swa", "granitemoe_swa"), cycled(FULL, SLIDES, SLIDES, SLIDES)),
+    **dict.fromkeys(("t5_gemma_module", "t5gemma"), cycled(SLIDES, FULL)),
     "bailing_hybrid": cycled(*[LINEAR] * 5, FULL),
     "deepseek_v4": cycled("compress"),
     "dots3_note": of_dots3,

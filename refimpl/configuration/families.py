@@ -152,6 +152,8 @@ class Family:
     """Whether the type's code reads no `layer_types` beside that key."""
     derived: int | None = None
     """How many layers the class's own list of kinds has, where that key is made of such a list, and isn't read."""
+    cycles: bool = False
+    """Whether the number of layers is that of a stack, unless a key says so many, and stacks run in cycles."""
     period: tuple[int, int] | None = None
     """Every so many layers one has attention, and which one of these, where keys don't say it."""
     before: tuple[str, ...] = ()
@@ -249,11 +251,12 @@ PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
-        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense"),
+        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hunyuan_v1_dense"),
         *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
-        *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
+        *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "t5_gemma_module", "t5gemma", "telechat"),
+        *("telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
     }
 )
@@ -273,7 +276,7 @@ WHOLE = frozenset(
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
         *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
-        *("t5gemma2", "t5gemma2_decoder"),
+        *("t5_gemma_module", "t5gemma", "t5gemma2", "t5gemma2_decoder"),
         *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
     }
 )
@@ -391,6 +394,7 @@ FAMILIES = {
     "gptj": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
+    "hrm": Family(cycles=True),
     "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
     "hy_v4": Family(indexer=Indexer("half", "last", shared=True, every=4)),

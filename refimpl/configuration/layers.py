@@ -28,15 +28,24 @@ class Layer:
     """What a mapping by layers says of the widths of heads."""
 
 
-def count(section: Section, notes: Notes) -> int | None:
-    """Return how many layers there are."""
+def count(section: Section, family: Family, notes: Notes) -> int | None:
+    """Return how many layers there are; of a stack that runs in cycles how many run."""
     found = agreed(section.given(spellings.LAYERS), "two-counts", "the number of layers", notes)
     if found is None:
         return None
     if type(found[1]) is not int or not 1 <= found[1] <= spellings.MOST_LAYERS:
         notes.find("error", "no-count", *found, f"be a number of layers, at most {spellings.MOST_LAYERS}")
         return None
-    return found[1]
+    return found[1] * (_runs(section, notes) if family.cycles and section.get(spellings.STACK) is None else 1)
+
+
+def _runs(section: Section, notes: Notes) -> int:
+    """Return how often a stack of layers runs."""
+    slow, fast = (value if type(value := section.get(key)) is int else usual for key, usual in spellings.CYCLES.items())
+    runs = slow * (fast + 1)
+    says = f"a stack has so many layers, and {runs} stacks run: {slow} times one, and {fast} times the other before each"
+    notes.decide(*section.given(spellings.LAYERS)[0], says)
+    return runs
 
 
 def each(section: Section, key: str, layers: int | None, notes: Notes) -> Sequence[Any] | None:

@@ -54,7 +54,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     section, rope = whole.read_by(section, rope, model_type, own, notes)
     whole.verify_bases(section, notes)
     whole.tell_unjudged(section, own, notes)
-    found = listed(section, count(section, notes), own, notes)
+    found = listed(section, count(section, own, notes), own, notes)
     if rope is not None and entries(rope.values):
         whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
@@ -309,22 +309,32 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
         else:
             return _ordered(key, value, rope, own, notes)
     if not list(_axes(section, rope)):
-        if sum(own.sections) == pairs and plain:
-            axes, order = _ordered("", list(own.sections), rope, own, Notes())
+        if plain and (taken := _of_class(own, pairs)):
+            axes, order = _ordered("", taken, rope, own, Notes())
             notes.assume(rope.name(spellings.SECTION_KEYS[0]), list(axes), f"{shared(axes, order)}, as in this model type")
             return axes, order
-        _verify_on_text(rope, str(section.get("model_type") or ""), own, notes)
+        _verify_on_text(rope, str(section.get("model_type") or ""), own, pairs, notes)
     return (), ""
 
 
-def _verify_on_text(rope: Section, model_type: str, own: Family, notes: Notes) -> None:
+def _of_class(own: Family, pairs: int) -> list[int]:
+    """Return how many pairs follow each axis by the class, none where they don't add up; axes in turns end with the pairs."""
+    axes = len(own.sections)
+    if own.axes_order != "interleaved":
+        return list(own.sections) if sum(own.sections) == pairs else []
+    others = [len(range(axis, min(pairs, axes * most), axes)) for axis, most in enumerate(own.sections) if axis]
+    return [pairs - sum(others), *others]
+
+
+def _verify_on_text(rope: Section, model_type: str, own: Family, pairs: int, notes: Notes) -> None:
     """Warn of a model for images that doesn't say which pairs follow which axis."""
     for key, value in rope.given(("rope_type", "type")):
         if value == "mrope" and (own.axes_order or not is_known(model_type)):
             notes.find("warning", "no-sections", key, value, f"stand beside mrope_section: {TEXT_ALONE}")
             return
-    if own.axes_order:
-        rule = f"be given, since this model type turns by it: {TEXT_ALONE}"
+    if own.axes_order and own.sections:
+        does = TEXT_ALONE if _of_class(own, pairs) else f"it raises an error, as {pairs} pairs turn"
+        rule = f"be given: transformers takes {list(own.sections)}; {does}"
         mappings = (".".join((*rope.path[:-1], key)) for key in spellings.ROPE)
         notes.find("warning", "no-sections", rope.name("mrope_section"), None, rule, follows=mappings)
 

@@ -6,8 +6,7 @@ from typing import Any
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
 #: The same of models whose parts that read and write text are both under keys of their own.
-SECTIONS_OF_TWO = (("decoder",), ("encoder", "text_config"))
-OF_TWO = ("t5gemma2",)
+SECTIONS_OF_TWO = {"t5gemma": (("decoder",), ("encoder",)), "t5gemma2": (("decoder",), ("encoder", "text_config"))}
 
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
 HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
@@ -74,6 +73,8 @@ PICKS: dict[str, dict[Any, str]] = {
 LISTED = frozenset({"attn_type_list", "hybrid_override_pattern"})
 #: Every so many layers one has attention, and which one of these.
 PERIOD = ("attn_layer_period", "attn_layer_offset")
+#: How many layers a stack has, and how often two stacks run: the second so often for each time of the first, and once more.
+STACK, CYCLES = "num_layers_per_stack", {"H_cycles": 2, "L_cycles": 3}
 #: A mapping of linear attention, and its numbers of the layers of full attention and of the others, from 1 on.
 LINEAR_CONFIG = "linear_attn_config"
 NUMBERED = ("full_attn_layers", "kda_layers")
@@ -135,7 +136,7 @@ READ = frozenset(
         *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
-        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO, LAYER_TYPES, ROPE) for key in path),
+        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO["t5gemma2"], LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
