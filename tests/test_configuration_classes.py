@@ -13,7 +13,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading, spellings
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.defaults import UNEVEN
+from refimpl.configuration.defaults import ROUNDING, UNEVEN
 from refimpl.configuration.families import family, is_known, plain_name
 
 transformers = pytest.importorskip("transformers", minversion="5.23.0")
@@ -24,9 +24,9 @@ FLOAT32 = 3e-6
 #: What is told of the defaults of some classes.
 TOLD = {
     "blt": ("no-head-dim",),  # its parts have sizes of their own
-    **dict.fromkeys(  # 21 of 42 channels turn, or 73: no number of pairs
-        ("glm4_moe", "glm4v_moe", "glm4v_moe_text", "qwen3_omni_moe", "qwen3_omni_moe_text"), ("uneven-heads", "bad-width")
-    ),
+    "glm4_moe": ("uneven-heads", "no-odd-width"),  # of 42 channels of a head 22 turn, by frequencies of a width of 21
+    **dict.fromkeys(("glm4v_moe", "glm4v_moe_text"), ("uneven-heads", "no-odd-width", "no-sections")),  # its code raises at such sections
+    **dict.fromkeys(("qwen3_omni_moe", "qwen3_omni_moe_text"), ("uneven-heads", "bad-width")),  # heads have 73 channels: its code raises
     **dict.fromkeys(("glm4v", "glm4v_text"), ("no-sections",)),  # the sections of the class don't add up to the pairs, and its code raises
 }
 #: Classes whose module holds other frequencies, or none.
@@ -331,6 +331,24 @@ def test_layers_of_hrm_are_those_of_every_run_of_a_stack(says: dict[str, Any], l
 
     assert [len(kind.layers or ()) for kind in reading.kinds] == [made.num_hidden_layers] == [layers]
     assert agree(reading, made)
+
+
+@pytest.mark.parametrize("name", sorted(ROUNDING))
+def test_of_an_odd_part_of_a_head_one_channel_more_turns_by_frequencies_of_the_odd_width(name: str) -> None:
+    name = {"glm4v_moe": "glm4v_moe_text"}.get(name, name)
+    says = {**SIZES, "hidden_size": 168, "head_dim": 42, "partial_rotary_factor": 0.5, "rope_theta": 1e4}
+    (module,) = modules(transformers.CONFIG_MAPPING[name](**says))
+    reading = config.read({"model_type": name, **says})
+    rotation = reading.kinds[-1].rotation
+    code = importlib.import_module(type(module).__module__)
+    x, tables = torch.rand(1, 1, 1, 42), torch.zeros(1, 1, 2 * len(module.inv_freq))
+
+    np.testing.assert_allclose(module.inv_freq, 1e4 ** (-2 * np.arange(11) / 21), rtol=FLOAT32)
+    turned = code.apply_rotary_pos_emb(x, x, tables, tables)[0]
+    assert rotation is not None
+    assert rotation.missing
+    assert torch.nonzero(turned[0, 0, 0] == 0).flatten().tolist() == [*rotation.channels]
+    assert "no-odd-width" in {finding.name for finding in reading.every_finding}
 
 
 def test_t5gemma_is_read_by_its_decoder_and_its_encoder_may_be_another() -> None:

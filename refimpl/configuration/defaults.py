@@ -23,6 +23,8 @@ HEAD_DIMS = {
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
 NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+#: Types whose code turns one channel more where the part that turns is odd, by frequencies of the odd width.
+ROUNDING = ("glm", "glm4", "glm4_moe", "glm4v_moe", "minimax_m2", "nemotron", "phi3", "qwen3_next")
 #: Types without such a default that refuse a null, too.
 NULLS_REFUSED = (
     *("axk2", "bailing_hybrid", "deepseek_v32", "dots3_note", "falcon", "glm_moe_dsa", "hy_v4", "longcat_flash", "mistral_large4"),

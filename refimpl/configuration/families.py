@@ -16,6 +16,7 @@ from refimpl.configuration.defaults import (
     REFUSED,
     RESOLVING,
     ROPES,
+    ROUNDING,
     SECTIONS_OF,
     SIZES_OF,
     TAKEN,
@@ -127,6 +128,8 @@ class Family:
     unread: tuple[str, ...] = ()
     """Keys beside the mapping that the type's code doesn't read, though most code does."""
     fraction: float | None = None
+    rounds: bool = False
+    """Whether one channel more turns where the part that turns is odd."""
     rotary_dim: int | None = None
     projected: int | None = None
     """So many channels turn at least, of half of projection_dim divided among the heads."""
@@ -493,7 +496,7 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     tables |= {"original": ORIGINAL_OF}
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
-    classed |= {"widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
+    classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
     classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)

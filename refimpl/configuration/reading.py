@@ -201,7 +201,7 @@ def _scaled(
     softmax = {} if name == "default" else scalings.softmax(section, rope, found.head_dim, notes)
     if multiplied is None:
         return None
-    operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
+    operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None and not found.odd else None
     settled = {**common, **(given or {})}
     turned = Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
     return _learned(turned, section, rope, notes) if own.learned and operation is not None else turned
