@@ -12,7 +12,7 @@ from test_configuration import LIKE
 
 from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading, spellings
-from refimpl.configuration.computing import factor_of, of
+from refimpl.configuration.computing import at_zero, factor_of, of
 from refimpl.configuration.defaults import ROUNDING, UNEVEN
 from refimpl.configuration.families import family, is_known, plain_name
 
@@ -29,14 +29,10 @@ TOLD = {
     **dict.fromkeys(("qwen3_omni_moe", "qwen3_omni_moe_text"), ("uneven-heads", "bad-width")),  # heads have 73 channels: its code raises
     **dict.fromkeys(("glm4v", "glm4v_text"), ("no-sections",)),  # the sections of the class don't add up to the pairs, and its code raises
 }
-#: Classes whose module holds other frequencies, or none.
-OTHERS = {
-    **dict.fromkeys(("blt", "internlm3"), "no module of the whole is made of it"),
-    **dict.fromkeys(
-        ("minimax_m3_vl", "minimax_m3_vl_text"), "rotary_dim is what the model was trained with, and the class doesn't read it"
-    ),
-    **dict.fromkeys(("mistral_large4", "mistral_large4_text"), "the weights hold exponents"),
-}
+#: Classes that no module of frequencies is made of: one whose parts have each their own, one that came without code.
+WITHOUT = ("blt", "internlm3")
+#: Keys that classes write and don't read: what a model was trained with.
+TRAINED = {"minimax_m3_vl": "rotary_dim", "minimax_m3_vl_text": "rotary_dim"}
 #: What the classes call kinds of layers that posenc calls otherwise.
 NAMES = {"recurrent_gemma": {"linear_attention": "recurrent"}}
 
@@ -91,20 +87,26 @@ def agree(reading: Reading, made: Any) -> int:
             if kind.rotation is None or kind.rotation.operation is None or (found := held(module, kind)) is None:
                 continue
             length = kind.rotation.parameters.get("original_length")
-            np.testing.assert_allclose(of(kind.rotation, length, LIKE), found[0], rtol=FLOAT32)
+            np.testing.assert_allclose(of(kind.rotation, length, LIKE, at_zero(kind.rotation, LIKE)), found[0], rtol=FLOAT32)
             assert factor_of(kind.rotation, length) == pytest.approx(found[1], abs=1e-9)
             compared += 1
     return compared
 
 
+def without(said: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a configuration without a key, wherever it stands."""
+    return {name: without(value, key) if isinstance(value, dict) else value for name, value in said.items() if name != key}
+
+
 @pytest.mark.parametrize("name", known())
 def test_the_defaults_of_a_class_are_read_as_it_turns_and_nothing_is_told_of_them(name: str) -> None:
     of_class = transformers.CONFIG_MAPPING[name]()
-    reading = config.read(json.loads(of_class.to_json_string(use_diff=False)))
+    said = json.loads(of_class.to_json_string(use_diff=False))
+    reading = config.read(said)
 
     assert [finding.name for finding in reading.every_finding] == [*TOLD.get(name, ())]
-    if name not in OTHERS:
-        compared = agree(reading, of_class.get_text_config())
+    if name not in WITHOUT:
+        compared = agree(config.read(without(said, TRAINED.get(name, ""))), of_class.get_text_config())
         assert compared or not any(kind.rotation and kind.rotation.operation for kind in reading.kinds) or not modules(of_class)
 
 
@@ -205,9 +207,12 @@ def test_a_flat_scaling_is_told_of_where_transformers_raises_an_error_at_it(name
     said = transformers.CONFIG_MAPPING[name]().to_dict()
     usual = {key: value for key, value in said.items() if value is not None and key not in ("model_type", "rope_parameters")}
     says = {**usual, "rope_scaling": SCALINGS[rule], **beside}
-    told = {finding.name for finding in config.read({"model_type": name, **says}).every_finding}
+    reading = config.read({"model_type": name, **says})
+    raised = raises(name, says)
 
-    assert bool(RAISING & told) is raises(name, says), told
+    assert any(finding.name in RAISING for finding in reading.every_finding) is raised
+    if not raised and not beside and name not in TRAINED:
+        agree(reading, transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)))
 
 
 TINY = {
@@ -243,6 +248,15 @@ def test_a_mapping_is_told_of_at_which_attention_raises_an_error(
         raised = False
 
     assert bool(RAISING & told) is raised, told
+
+
+@pytest.mark.parametrize("base", [{}, {"rope_theta": 1e6}])
+def test_beside_a_flat_mapping_all_layers_of_dots3_note_have_one_base(base: dict[str, float]) -> None:
+    says = {"num_hidden_layers": 6, "max_position_embeddings": 1024, "rope_scaling": LINEAR, "swa_rope_theta": 2e4, **base}
+    reading = config.read({"model_type": "dots3_note_text", **says})
+
+    assert [finding.name for finding in reading.every_finding] == ["unread-base"]
+    assert agree(reading, transformers.CONFIG_MAPPING["dots3_note_text"](**copy.deepcopy(says))) == 2
 
 
 @pytest.mark.parametrize("key", spellings.ROPE)

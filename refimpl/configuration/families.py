@@ -184,6 +184,8 @@ class Family:
     """What of a mapping the type's code raises an error at: that it is flat, its old name, the default rope type."""
     keys_asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Keys of a mapping without which the type's code raises an error, each with the rope types beside which it doesn't."""
+    one_base_flat: bool = False
+    """Whether beside a flat mapping all kinds have the base that stands for all."""
     base_outside: bool = False
     """Whether a base and a fraction within a flat mapping aren't read."""
     projected_after: bool = False
@@ -267,7 +269,8 @@ PLAIN = frozenset(
 #: Model types whose code turns whole heads, whatever a fraction or another width says.
 WHOLE = frozenset(
     {
-        *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher"),
+        *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_local_encoder"),
+        "blt_patcher",
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
         *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
@@ -335,6 +338,7 @@ FAMILIES = {
     "blt": Family("interleaved", base=5e5),
     "blt_global_transformer": Family("interleaved", base=5e5),
     "blt_local_decoder": Family("interleaved", base=5e5),
+    "blt_local_encoder": Family("interleaved", base=5e5),
     "blt_patcher": INTERLEAVED,
     "chatglm": Family("interleaved", base_fixed=True, mapped=False, fraction=0.5),
     "clvp_encoder": Family(base_fixed=True, mapped=False, projected=32, values_kept=True, switch="use_rotary_embedding"),
@@ -353,6 +357,7 @@ FAMILIES = {
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
     "dots3_note": Family(
         "interleaved_to_half", base=8e7, kind_bases={"sliding_attention": 5e4}, trailing=True, sliding_latent=(192, 256),
+        one_base_flat=True,
         indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa"),
     ),
     "deepseek_v4": Family(
@@ -440,7 +445,7 @@ FAMILIES = {
     "modernbert_decoder": MODERNBERT,
     "moonshine": Family("interleaved", fraction=0.9),
     "muse_glimmer": Family(base=1e4, resting=4),
-    "muse_spark": Family(base=5e5, resting=4),
+    "muse_spark": Family(base=1e4, resting=4),
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": Family(turns=False, picks="hybrid_override_pattern"),

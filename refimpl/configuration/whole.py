@@ -125,6 +125,25 @@ def without_base(section: Section, rope: Section | None, own: Family, notes: Not
     return _without(rope, ("rope_theta", "partial_rotary_factor"))
 
 
+def with_one_base(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Family]:
+    """Return the section and what a type says without bases of kinds, where its code reads none beside a flat mapping."""
+    if not own.one_base_flat or rope is None or entries(rope.values):
+        return section, own
+    keys = [key for of_kind in spellings.BASE_OF_KIND.values() for key in of_kind]
+    for key, value in section.given(keys):
+        rule = "be left out: beside a flat mapping transformers turns all layers of this model type by one base"
+        notes.find("warning", "unread-base", key, value, rule)
+    return _without(section, keys), replace(own, kind_bases={})
+
+
+def of_flat(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None, Family]:
+    """Return the section, the mapping and what a type says, as the type's code takes a mapping that is flat."""
+    verify_mapping(rope, own, notes)
+    section, own = with_one_base(section, rope, own, notes)
+    section, rope = only_nested(section, without_base(section, rope, own, notes), own, notes)
+    return section, rope, own
+
+
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
