@@ -76,7 +76,7 @@ def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
         if top.get(key) is not None and not isinstance(top.get(key), Mapping):
             notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
     found = [section for path in paths if (section := _within(top, path)) is not None]
-    of_two = top.get("model_type") in spellings.SECTIONS_OF_TWO
+    of_two = str(top.get("model_type")) in spellings.SECTIONS_OF_TWO
     for other in found[1:]:
         (_tell_other if of_two else _verify_other)(other, found[0], notes)
     if not found:
