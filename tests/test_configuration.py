@@ -313,7 +313,7 @@ def test_a_base_that_no_layer_has_is_told() -> None:
 )
 def test_a_key_with_the_letters_of_a_known_one_or_a_prefix_is_told_which_is_meant(key: str, meant: str) -> None:
     scaling = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 8192, "rope_theta": 1e6}
-    sizes = {"model_type": "ministral3", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "max_position_embeddings": 131072}
+    sizes = {"model_type": "mistral", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "max_position_embeddings": 131072}
     (found,) = config.read({**sizes, "rope_parameters": {**scaling, key: 0.1}}).every_finding
     assert (found.name, f"did you mean {meant}?" in found.text) == ("misspelt-key", True)
 
@@ -321,7 +321,8 @@ def test_a_key_with_the_letters_of_a_known_one_or_a_prefix_is_told_which_is_mean
 @pytest.mark.parametrize(("key", "finding"), [("llama_4_scaling_beta", "outside-scaling"), ("llama4_scaling_beta", "misspelt-key")])
 def test_a_slope_of_queries_outside_of_the_scaling_is_warned_of_once(key: str, finding: str) -> None:
     sizes = {"model_type": "ministral3", "hidden_size": 64, "num_attention_heads": 4, "head_dim": 16, "max_position_embeddings": 131072}
-    reading = config.read({**sizes, "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}, key: 0.1})
+    scaling = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 8192, "rope_theta": 1e6}
+    reading = config.read({**sizes, "rope_parameters": scaling, key: 0.1})
     assert [each.name for each in reading.every_finding] == [finding]
 
 
@@ -355,7 +356,10 @@ BY_LISTS: dict[str, dict[str, Any]] = {
     "block_types": {"model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"]},
     "cross_attention_layers": {"model_type": "mllama_text_model", "cross_attention_layers": [1, 3]},
     "full_attn_idxs": {"model_type": "lfm2", "full_attn_idxs": [0, 2]},
+    "hybrid_override_pattern": {"model_type": "nemotron_h", "hybrid_override_pattern": ["M", "*", "-", "*"]},
     "layer_types": {"model_type": "gemma3_text", "layer_types": BOTH, "rope_local_base_freq": 5e3, "rope_theta": 1e6},
+    "linear_attn_config": {"model_type": "kimi_linear", "linear_attn_config": {"full_attn_layers": [2, 4], "kda_layers": [1, 3]}},
+    "attn_layer_period": {"model_type": "jamba", "attn_layer_period": 4, "attn_layer_offset": 1},
     "layers_block_type": {"model_type": "zamba2", "use_mem_rope": True, "layers_block_type": ["linear_attention", "hybrid"] * 2},
 }
 REFUSABLE = {entry["id"]: published(entry) for entry in RELEASED} | {name: {**FOUR, **keys} for name, keys in BY_LISTS.items()}

@@ -187,7 +187,8 @@ def spelt(name: str) -> str:
     """Return the model type of the part of a model that reads text, as transformers spells it."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    spellings = (f"{name}_text", f"{name}_text_model", f"{name}_model", name, name.replace("_", "-"))
+    parts = {"t5gemma": "t5_gemma_module"}
+    spellings = (parts.get(name, f"{name}_text"), f"{name}_text_model", f"{name}_model", name, name.replace("_", "-"))
     return next(each for each in spellings if each in CONFIG_MAPPING_NAMES)
 
 

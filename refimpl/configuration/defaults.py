@@ -18,11 +18,27 @@ HEAD_DIMS = {
     512: ("deepseek_v4",),
     256: (
         *("diffusion_gemma", "embedding_gemma2", "gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "qwen3_5"),
-        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
+        *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "t5_gemma_module", "t5gemma", "t5gemma2", "t5gemma2_decoder", "vaultgemma"),
     ),
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
 NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+#: Types whose code turns one channel more where the part that turns is odd, by frequencies of the odd width.
+ROUNDING = ("glm", "glm4", "glm4_moe", "glm4v_moe", "minimax_m2", "nemotron", "phi3", "qwen3_next")
+#: Types without such a default that refuse a null, too.
+NULLS_REFUSED = (
+    *("axk2", "bailing_hybrid", "deepseek_v32", "dots3_note", "falcon", "glm_moe_dsa", "hy_v4", "longcat_flash", "mistral_large4"),
+)
+#: Types whose classes have null for that key, and with it fail at the rules of `DIVIDING`, unless it is given.
+WIDTHLESS = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "minimax", "ministral", "mixtral")
+#: Types whose classes divide the hidden state where the key is null, so that a scaling finds a number.
+RESOLVING = (
+    *("arcee", "aria", "csm", "csm_depth_decoder", "deepseek_ocr2", "deepseek_v2", "diffllama", "ernie4_5", "esmc", "eurobert"),
+    *("higgs_audio_v2", "hyperclovax", "internlm3", "jais2", "llama", "mimi", "minicpm3", "mistral", "moshi", "nemotron", "nomic_bert"),
+    *("paddleocr_vl", "qwen3_vl_moe", "unlimited_ocr", "voxtral_realtime"),
+)
+#: Rope types for which transformers computes with that key, and doesn't divide where it is null.
+DIVIDING = ("dynamic", "longrope", "yarn")
 #: Types whose classes have hidden states that their heads can't share equally: transformers leaves the rest out.
 UNEVEN = ("glm4_moe", "glm4v_moe", "qwen3_omni_moe")
 #: The channels of the hidden state and the number of heads among which they are divided, where a model's part says neither.
@@ -48,6 +64,25 @@ SECTIONS = {
     (16, 24, 24): ("paddleocr_vl", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl"),
     (22, 22, 20): ("ernie4_5_moe_vl", "ernie4_5_vl_moe"),
     (24, 20, 20): ("cosmos3_edge", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe"),
+}
+
+GROWS = {"llama_4_scaling_beta": (), "original_max_position_embeddings": ("llama3", "longrope", "yarn")}
+#: Keys of a mapping without which the code of a type raises an error, each with the rope types beside which it doesn't.
+ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ministral3": GROWS,
+    "mistral4": GROWS,
+    "phimoe": dict.fromkeys(("short_mscale", "long_mscale"), ("default", "longrope")),
+}
+#: The rope types beside `default` that the code of a type takes, where it raises an error at all others.
+TAKEN: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("cosmos3_edge", "ernie4_5_vl_moe", "recurrent_gemma"), ()),
+    **dict.fromkeys(("phi3", "phi4_multimodal"), ("longrope",)),
+}
+#: What of a mapping the code of a type raises an error at, whatever else it says.
+REFUSED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified", "lfm3", "mellum"), ("flat",)),
+    **dict.fromkeys(("mimo_v2_flash", "zaya"), ("flat",)),
+    "mistral4": ("old name", "default"),
 }
 
 LLAMA3 = {"rope_type": "llama3", "original_max_position_embeddings": 8192, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
@@ -118,6 +153,11 @@ def of_dots3(layers: int, says: Mapping[str, Any]) -> list[str]:
     return [sees if every or layer < 2 or layer % 4 == 1 else SLIDES for layer in range(layers)]
 
 
+def of_kimi(layers: int, _: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of Kimi Linear: from the fifth layer on one of four sees all."""
+    return [FULL if layer and layer % 4 == 0 else LINEAR for layer in range(layers)]
+
+
 def of_lfm3(layers: int, _: Mapping[str, Any]) -> list[str]:
     """Return the kinds of LFM3: every second layer has attention, in turns over all and in a window."""
     return [FULL if layer % 4 == 2 else SLIDES if layer % 4 == 0 and layer else "conv" for layer in range(layers)]
@@ -134,10 +174,13 @@ KINDS: Mapping[str, Kinds] = {
     **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), cycled(LINEAR, LINEAR, LINEAR, FULL)),
     **dict.fromkeys(("bamba", "granitemoehybrid"), cycled(LINEAR)),
     **dict.fromkeys(("cwm", "granite_swa", "granitemoe_swa"), cycled(FULL, SLIDES, SLIDES, SLIDES)),
+    **dict.fromkeys(("t5_gemma_module", "t5gemma"), cycled(SLIDES, FULL)),
     "bailing_hybrid": cycled(*[LINEAR] * 5, FULL),
     "deepseek_v4": cycled("compress"),
     "dots3_note": of_dots3,
     "flint": of_flint,
+    "glm5_next": cycled(LINEAR, LINEAR, LINEAR, INDEXED),
+    "kimi_linear": of_kimi,
     "lfm2": cycled(FULL),
     "lfm3": of_lfm3,
     "lfm3_vl_vision": of_lfm3_images,

@@ -5,16 +5,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refimpl.configuration.defaults import (
+    ASKED,
     FULL_HEAD_DIM_OF,
     HEAD_DIM_OF,
     KINDS,
     LATENT_OF,
     NULLABLE,
+    NULLS_REFUSED,
     ORIGINAL_OF,
+    REFUSED,
+    RESOLVING,
     ROPES,
+    ROUNDING,
     SECTIONS_OF,
     SIZES_OF,
+    TAKEN,
     UNEVEN,
+    WIDTHLESS,
     Kinds,
 )
 from refimpl.configuration.readers import ALPHA, SPELT
@@ -90,8 +97,12 @@ class Family:
     unturned: tuple[str, ...] = ()
     """The kinds that don't turn."""
     head_dim: int | None = None
-    nullable: bool = False
-    """Whether the key of that may be null, where the hidden state is divided among the heads."""
+    refuses_null: bool = False
+    """Whether the class raises an error where the key of that is null."""
+    widthless: bool = False
+    """Whether the class has null for it where the key is missing."""
+    resolves: bool = False
+    """Whether the class divides the hidden state where the key is null."""
     uneven: bool = False
     """Whether the type's class has a hidden state that its heads can't share equally."""
     original: int | None = None
@@ -117,6 +128,8 @@ class Family:
     unread: tuple[str, ...] = ()
     """Keys beside the mapping that the type's code doesn't read, though most code does."""
     fraction: float | None = None
+    rounds: bool = False
+    """Whether one channel more turns where the part that turns is odd."""
     rotary_dim: int | None = None
     projected: int | None = None
     """So many channels turn at least, of half of projection_dim divided among the heads."""
@@ -136,10 +149,20 @@ class Family:
     """The key that says which layers have attention, unless `layer_types` does."""
     picked: tuple[int, ...] = ()
     """The layers that the class has where that key is missing."""
+    last_full: bool = False
+    """Whether the last layer has full attention, whatever its kind is said to be."""
     picks_alone: bool = False
     """Whether the type's code reads no `layer_types` beside that key."""
     derived: int | None = None
     """How many layers the class's own list of kinds has, where that key is made of such a list, and isn't read."""
+    cycles: bool = False
+    """Whether the number of layers is that of a stack, unless a key says so many, and stacks run in cycles."""
+    period: tuple[int, int] | None = None
+    """Every so many layers one has attention, and which one of these, where keys don't say it."""
+    before: tuple[str, ...] = ()
+    """The kinds of the layers before the first period."""
+    numbered: bool = False
+    """Whether a mapping of linear attention may number the layers of both kinds."""
     pattern: int | None = None
     """Every so many layers one has full attention, and the others slide."""
     full_first: bool = False
@@ -155,8 +178,16 @@ class Family:
     """Whether any layer has attention."""
     mapped: bool = True
     """Whether the type's code reads a scaling."""
-    scales: bool = True
-    """Whether the type's code takes a scaling at all, and doesn't raise an error at one."""
+    taken: tuple[str, ...] | None = None
+    """The rope types beside default that the type's code takes, where it raises an error at all others."""
+    refused: tuple[str, ...] = ()
+    """What of a mapping the type's code raises an error at: that it is flat, its old name, the default rope type."""
+    keys_asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Keys of a mapping without which the type's code raises an error, each with the rope types beside which it doesn't."""
+    one_base_flat: bool = False
+    """Whether beside a flat mapping all kinds have the base that stands for all."""
+    base_outside: bool = False
+    """Whether a base and a fraction within a flat mapping aren't read."""
     projected_after: bool = False
     """Whether hidden states turn, before queries and keys are made of them."""
     grid: Grid | None = None
@@ -204,6 +235,7 @@ EXAONE4 = Family(pattern=4, unturned=FULL, windowless="turn")
 ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
 MODERNBERT = Family(base=160_000.0, kind_bases={"sliding_attention": 1e4}, pattern=3, full_first=True, nested=True, unread=("rope_theta",))
 NESTED = Family(nested=True)
+GEMMA4 = Family(nested=True, last_full=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
@@ -224,11 +256,12 @@ PLAIN = frozenset(
     {
         *("arcee", "aria", "chameleon", "deepseek", "deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge"),
         *("dots1", "esmc", "eurobert", "exaone", "falcon_h1", "gemma", "gemma2", "granite", "granite_docling", "granite_swa"),
-        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense"),
+        *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hunyuan_v1_dense"),
         *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
         *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
-        *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
+        *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "t5_gemma_module", "t5gemma", "telechat"),
+        *("telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
     }
 )
@@ -236,7 +269,8 @@ PLAIN = frozenset(
 #: Model types whose code turns whole heads, whatever a fraction or another width says.
 WHOLE = frozenset(
     {
-        *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher"),
+        *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_local_encoder"),
+        "blt_patcher",
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
         *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
@@ -248,7 +282,7 @@ WHOLE = frozenset(
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
         *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
-        *("t5gemma2", "t5gemma2_decoder"),
+        *("t5_gemma_module", "t5gemma", "t5gemma2", "t5gemma2_decoder"),
         *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
     }
 )
@@ -304,6 +338,7 @@ FAMILIES = {
     "blt": Family("interleaved", base=5e5),
     "blt_global_transformer": Family("interleaved", base=5e5),
     "blt_local_decoder": Family("interleaved", base=5e5),
+    "blt_local_encoder": Family("interleaved", base=5e5),
     "blt_patcher": INTERLEAVED,
     "chatglm": Family("interleaved", base_fixed=True, mapped=False, fraction=0.5),
     "clvp_encoder": Family(base_fixed=True, mapped=False, projected=32, values_kept=True, switch="use_rotary_embedding"),
@@ -322,16 +357,17 @@ FAMILIES = {
     "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
     "dots3_note": Family(
         "interleaved_to_half", base=8e7, kind_bases={"sliding_attention": 5e4}, trailing=True, sliding_latent=(192, 256),
+        one_base_flat=True,
         indexer=Indexer("interleaved", without=SLIDING, switch="use_dsa"),
     ),
     "deepseek_v4": Family(
         "interleaved", base=1e4, kind_bases={"compress": 160_000.0}, fraction=0.125, plain=("main",), trailing=True, values_turn=True,
-        attention_factor=1.0, labels=DEEPSEEK_V4,
+        attention_factor=1.0, labels=DEEPSEEK_V4, base_outside=True,
         indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
-    "diffusion_gemma": NESTED,
+    "diffusion_gemma": GEMMA4,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
-    "embedding_gemma2": NESTED,
+    "embedding_gemma2": GEMMA4,
     "emu3": Family(base=1e6),
     "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
     "ernie4_5": Family("interleaved", base=5e5),
@@ -347,8 +383,8 @@ FAMILIES = {
     "flint": Family(unturned=FULL, windowless="rest"),
     "gemma3": GEMMA3,
     "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, pattern=5, nested=True),
-    "gemma4": NESTED,
-    "gemma4_unified": NESTED,
+    "gemma4": GEMMA4,
+    "gemma4_unified": GEMMA4,
     "gemma4_vision": Family(base=100.0, grid=Grid("block")),
     "glm": Family("interleaved", fraction=0.5),
     "glm4": Family("interleaved", fraction=0.5),
@@ -356,7 +392,7 @@ FAMILIES = {
     "glm4_moe_lite": LATENT,
     "glm4v": GLM4V,
     "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
-    "glm5_next": Family(turns=False, indexer=Indexer("", shared=True)),
+    "glm5_next": Family(turns=False, labels={"full_attention": "indexed_attention"}, indexer=Indexer("", shared=True)),
     "glm_moe_dsa": Family("interleaved_to_half", indexer=Indexer("interleaved", shared=True)),
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25, unread=NEOX),
@@ -366,6 +402,7 @@ FAMILIES = {
     "gptj": Family("interleaved", base_fixed=True, mapped=False, rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
+    "hrm": Family(cycles=True),
     "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
     "hy_v4": Family(indexer=Indexer("half", "last", shared=True, every=4)),
@@ -373,11 +410,11 @@ FAMILIES = {
     "inkling2": WITHOUT,
     "inkling2_vision": Family("interleaved", grid=Grid("block", first="width")),
     "internlm": Family(base_mapping=True, mapped=False, unread=NEOX),
-    "jamba": WITHOUT,
+    "jamba": Family(turns=False, period=(8, 4)),
     "jina_embeddings_v3": Family(base=20_000.0),
     "kimi_k2": LATENT,
     "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
-    "kimi_linear": WITHOUT,
+    "kimi_linear": Family(turns=False, numbered=True),
     "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
     "lfm2": Family(base=1e6, picks="full_attn_idxs", base_before="theta"),
     "lfm2_moe": Family(base=1e6),
@@ -408,10 +445,10 @@ FAMILIES = {
     "modernbert_decoder": MODERNBERT,
     "moonshine": Family("interleaved", fraction=0.9),
     "muse_glimmer": Family(base=1e4, resting=4),
-    "muse_spark": Family(base=5e5, resting=4),
+    "muse_spark": Family(base=1e4, resting=4),
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
-    "nemotron_h": WITHOUT,
+    "nemotron_h": Family(turns=False, picks="hybrid_override_pattern"),
     "nomic_bert": Family(base=1_000.0),
     "olmo3": Family(base=5e5, kind_bases={"sliding_attention": 5e5}, one_base_before=True, plain=SLIDING, pattern=4, nested=True),
     "openelm": Family(mapped=False, unread=NEOX),
@@ -434,7 +471,7 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved", indexer=Indexer("half", asked="indexer_n_heads", blocks=BLOCKS_OF_QWEN)),
-    "recurrent_gemma": Family(fraction=0.5, scales=False, picks="block_types"),
+    "recurrent_gemma": Family(fraction=0.5, picks="block_types"),
     "roformer": Family("interleaved", base_fixed=True, mapped=False, values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid("block", first="width", windows=(24, (7, 15, 23, 31)))),
     "seamless_m4t": CONFORMER,
@@ -448,7 +485,7 @@ FAMILIES = {
     "youtu": LATENT,
     "wav2vec2-bert": CONFORMER,
     "wav2vec2-conformer": CONFORMER,
-    "zamba": Family(turns=False, twice=True),
+    "zamba": Family(turns=False, twice=True, period=(6, 4), before=("linear_attention", "linear_attention", "hybrid")),
     "zamba2": Family(
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
     ),
@@ -464,9 +501,12 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     tables |= {"original": ORIGINAL_OF}
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
+    classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
+    classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
+    refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)
-    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)
+    return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), refuses_null=refuses_null, alpha=alpha)
 
 
 def of_images(model_type: str) -> bool:

@@ -28,15 +28,24 @@ class Layer:
     """What a mapping by layers says of the widths of heads."""
 
 
-def count(section: Section, notes: Notes) -> int | None:
-    """Return how many layers there are."""
+def count(section: Section, family: Family, notes: Notes) -> int | None:
+    """Return how many layers there are; of a stack that runs in cycles how many run."""
     found = agreed(section.given(spellings.LAYERS), "two-counts", "the number of layers", notes)
     if found is None:
         return None
     if type(found[1]) is not int or not 1 <= found[1] <= spellings.MOST_LAYERS:
         notes.find("error", "no-count", *found, f"be a number of layers, at most {spellings.MOST_LAYERS}")
         return None
-    return found[1]
+    return found[1] * (_runs(section, notes) if family.cycles and section.get(spellings.STACK) is None else 1)
+
+
+def _runs(section: Section, notes: Notes) -> int:
+    """Return how often a stack of layers runs."""
+    slow, fast = (value if type(value := section.get(key)) is int else usual for key, usual in spellings.CYCLES.items())
+    runs = slow * (fast + 1)
+    says = f"a stack has so many layers, and {runs} stacks run: {slow} times one, and {fast} times the other before each"
+    notes.decide(*section.given(spellings.LAYERS)[0], says)
+    return runs
 
 
 def each(section: Section, key: str, layers: int | None, notes: Notes) -> Sequence[Any] | None:
@@ -87,7 +96,8 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
             types = each(section, key, layers, notes) or ()
             _verify_pattern(section, section.name(key), types, family, notes)
             words = types and _are_words(section.name(key), types, notes)
-            return [family.labels.get(name, name) for name in types] if words else None
+            named = [family.labels.get(name, name) for name in types] if words else None
+            return _with_last(section, key, named, notes) if named and family.last_full else named
     if ratios := each(section, "compress_ratios", layers, notes):
         notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
         return ["compress" if ratio else "main" for ratio in ratios]
@@ -98,16 +108,64 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]
+    if layers is None and family.picks in spellings.LISTED and isinstance(value := section.get(family.picks), list | str):
+        layers = len(value)
     return None if layers is None else _without_list(section, layers, family, notes)
+
+
+def _with_last(section: Section, key: str, types: list[str], notes: Notes) -> list[str]:
+    """Return the kinds with full attention in the last layer, where code of the model type has it there whatever is said."""
+    if types[-1] != FULL:
+        rule = f"be {FULL} in the last layer ({len(types) - 1}): transformers has that there for this model type, whatever is given"
+        notes.find("warning", "forced-kind", section.name(key), types[-1], rule)
+    return [*types[:-1], FULL]
 
 
 def _without_list(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[str] | None:
     """Return the kinds of so many layers where no list has one for each."""
     if family.grid is not None and family.grid.windows is not None:
         return by_windows(section, layers, *family.grid.windows, notes)
+    if family.period is not None:
+        return by_period(section, layers, family.period, family.before, notes)
+    if family.numbered and (numbered := by_numbers(section, layers, notes)):
+        return numbered
     before = of_dense(section, layers, family, notes)
     found = picked(section, layers, family, notes) or by_pattern(section, layers - len(before), family, notes)
     return by_class(section, layers, family, notes) if found is None else [*before, *found]
+
+
+def by_period(section: Section, layers: int, usual: tuple[int, int], before: Sequence[str], notes: Notes) -> list[str] | None:
+    """Return the kinds where one layer of every period has attention, and the others have none."""
+    values = [given if (given := section.get(key)) is not None else each for key, each in zip(spellings.PERIOD, usual, strict=True)]
+    period, offset = values
+    for key, value, least in zip(spellings.PERIOD, values, (1, 0), strict=True):
+        if type(value) is not int or not least <= value <= spellings.MOST_LAYERS or (key == spellings.PERIOD[1] and value >= period):
+            rule = f"be below {spellings.PERIOD[0]}" if least == 0 else f"be a number of layers, at most {spellings.MOST_LAYERS}"
+            notes.find("error", "bad-pattern", section.name(key), value, rule)
+            return None
+    given = section.given(spellings.PERIOD)
+    behind = f", counted behind the first {len(before)}," if before else ""
+    says = f"of every {period} layers{behind} layer {offset} has attention, the others none"
+    tell, key, value = (notes.decide, *given[0]) if given else (notes.assume, section.name(spellings.PERIOD[0]), period)
+    tell(key, value, says if given else f"{says}, as in this model type")
+    with_attention = before[-1] if before else FULL
+    rest = (with_attention if index % period == offset else "linear_attention" for index in range(layers - len(before)))
+    return [*before, *rest][:layers]
+
+
+def by_numbers(section: Section, layers: int, notes: Notes) -> list[str] | None:
+    """Return the kinds where a mapping of linear attention numbers the layers of both."""
+    inside = section.below(spellings.LINEAR_CONFIG) or Section({})
+    given = inside.given(spellings.NUMBERED)
+    if len(given) < len(spellings.NUMBERED):
+        return None
+    (key, full), (other, rest) = given
+    lists = isinstance(full, list) and isinstance(rest, list)
+    if not lists or not all(type(each) is int for each in (*full, *rest)) or sorted((*full, *rest)) != [*range(1, layers + 1)]:
+        notes.find("error", "bad-list", key, full, f"number each layer from 1 to {layers} once, together with {other}")
+        return None
+    notes.decide(key, full, "these layers, counted from 1, have full attention, the others linear attention")
+    return [FULL if index + 1 in full else "linear_attention" for index in range(layers)]
 
 
 def of_dense(section: Section, layers: int, family: Family, notes: Notes) -> list[str]:
@@ -162,6 +220,7 @@ def picked(section: Section, layers: int, family: Family, notes: Notes) -> list[
         return [these if index in family.picked else others for index in range(layers)]
     if not family.picks or value is None:
         return None
+    value = list(value) if isinstance(value, str) and family.picks in spellings.LISTED else value
     indices, words = spellings.PICKED.get(family.picks), spellings.PICKS.get(family.picks, {})
     if not isinstance(value, list) or not value:
         rule = "be a list, and not empty"
@@ -263,7 +322,9 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     if layers is None or (types is None and nested):
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
     if types is None and (family.unturned or family.picks):
-        rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
+        does = "turns" if family.turns else "has attention"
+        kinds_of = "say which layers have which kind of attention: models of this type have several"
+        rule = f"{kinds_of}, and every layer is read as one that {does}"
         key = "layer_types" if family.derived else family.picks or "layer_types"
         notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
     _verify_derived(section, types or (), family, notes)

@@ -46,14 +46,14 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)
-    section, rope = whole.only_nested(section, rope, own, notes)
+    section, rope, own = whole.of_flat(section, rope, own, notes)
     rope = whole.verify_sections(rope, model_type, own, notes)
     whole.verify_parts(configuration, section, own, notes)
     whole.tell_chunks(section, notes)
     section, rope = whole.read_by(section, rope, model_type, own, notes)
     whole.verify_bases(section, notes)
     whole.tell_unjudged(section, own, notes)
-    found = listed(section, count(section, notes), own, notes)
+    found = listed(section, count(section, own, notes), own, notes)
     if rope is not None and entries(rope.values):
         whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
@@ -164,10 +164,8 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
         scaling = None
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
-    if scaling is not None and not own.scales and name not in (None, "default"):
-        key, value = scaling.given(("rope_type", "type"))[0]
-        rule = "be default, or left out: transformers 5.23 raises an error at any other for this model type, 4.57 scales nothing"
-        notes.find("error", "not-default", key, value, rule)
+    if scaling is not None and name is not None:
+        scalings.verify_taken(name, section, scaling, own, notes)
     if name is None or found_base is None or found_width is None:
         return None
     return _scaled(name, found_base, found_width, section, scaling, own, notes)
@@ -202,7 +200,7 @@ def _scaled(
     softmax = {} if name == "default" else scalings.softmax(section, rope, found.head_dim, notes)
     if multiplied is None:
         return None
-    operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
+    operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None and not found.odd else None
     settled = {**common, **(given or {})}
     turned = Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
     return _learned(turned, section, rope, notes) if own.learned and operation is not None else turned
@@ -310,22 +308,32 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
         else:
             return _ordered(key, value, rope, own, notes)
     if not list(_axes(section, rope)):
-        if sum(own.sections) == pairs and plain:
-            axes, order = _ordered("", list(own.sections), rope, own, Notes())
+        if plain and (taken := _of_class(own, pairs)):
+            axes, order = _ordered("", taken, rope, own, Notes())
             notes.assume(rope.name(spellings.SECTION_KEYS[0]), list(axes), f"{shared(axes, order)}, as in this model type")
             return axes, order
-        _verify_on_text(rope, str(section.get("model_type") or ""), own, notes)
+        _verify_on_text(rope, str(section.get("model_type") or ""), own, pairs, notes)
     return (), ""
 
 
-def _verify_on_text(rope: Section, model_type: str, own: Family, notes: Notes) -> None:
+def _of_class(own: Family, pairs: int) -> list[int]:
+    """Return how many pairs follow each axis by the class, none where they don't add up; axes in turns end with the pairs."""
+    axes = len(own.sections)
+    if own.axes_order != "interleaved":
+        return list(own.sections) if sum(own.sections) == pairs else []
+    others = [len(range(axis, min(pairs, axes * most), axes)) for axis, most in enumerate(own.sections) if axis]
+    return [pairs - sum(others), *others]
+
+
+def _verify_on_text(rope: Section, model_type: str, own: Family, pairs: int, notes: Notes) -> None:
     """Warn of a model for images that doesn't say which pairs follow which axis."""
     for key, value in rope.given(("rope_type", "type")):
         if value == "mrope" and (own.axes_order or not is_known(model_type)):
             notes.find("warning", "no-sections", key, value, f"stand beside mrope_section: {TEXT_ALONE}")
             return
-    if own.axes_order:
-        rule = f"be given, since this model type turns by it: {TEXT_ALONE}"
+    if own.axes_order and own.sections:
+        does = TEXT_ALONE if _of_class(own, pairs) else f"it raises an error, as {pairs} pairs turn"
+        rule = f"be given: transformers takes {list(own.sections)}; {does}"
         mappings = (".".join((*rope.path[:-1], key)) for key in spellings.ROPE)
         notes.find("warning", "no-sections", rope.name("mrope_section"), None, rule, follows=mappings)
 

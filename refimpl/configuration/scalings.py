@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refimpl.configuration import spellings
+from refimpl.configuration.defaults import DIVIDING
 from refimpl.configuration.families import Family
 from refimpl.configuration.findings import SOFTMAX, Amount, AttentionFactor, Notes
 from refimpl.configuration.sections import LEAST, MOST, Section, agreed, is_number, near_miss
@@ -177,10 +178,29 @@ def with_doublings(name: str, section: Section, family: Family, notes: Notes) ->
     return name
 
 
+def verify_taken(name: str, section: Section, rope: Section, own: Family, notes: Notes) -> None:
+    """Find a rope type that code of the model type raises an error at, and warn of what it raises an error without."""
+    if own.taken is not None and name not in ("default", *own.taken):
+        key, value = rope.given(("rope_type", "type"))[0]
+        rule = f"be {', '.join((*own.taken, 'default'))}, or left out: transformers 5.23 raises an error at any other for this model type"
+        notes.find("error", "not-default", key, value, rule)
+        return
+    without = "without it transformers raises an error for this model type"
+    for key, unasked in own.keys_asked.items():
+        outside = key in spellings.WITHIN and section.get(key) is not None
+        unread = {*rope.values, *section.values}.difference(EVERY, spellings.READ, spellings.WITHIN)
+        told = outside or any(near_miss(other, (key,), cutoff=0.75) for other in unread)
+        if name not in unasked and rope.get(key) is None and not told:
+            notes.find("warning", "asked-key", rope.name(key), None, f"be given beside {name}: {without}")
+    null = section.values.get("head_dim", own) is None and not own.refuses_null and not own.resolves
+    if name in DIVIDING and (null or (own.widthless and not section.given(spellings.HEAD_DIM))):
+        notes.find("warning", "asked-key", section.name("head_dim"), None, f"be given beside {name}: {without}")
+
+
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     """Warn of keys of the mapping that its rope type doesn't read."""
     rule = RULES.get(name)
-    known = ALWAYS | (rule.reads() if rule else frozenset())
+    known = ALWAYS | (rule.reads() if rule else frozenset()) | ({ORIGINAL} if rope.get(spellings.SLOPE) else frozenset())
     for key, value in rope.values.items():
         if key in known or value is None:
             continue

@@ -71,13 +71,14 @@ def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) ->
 def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
     """Return the language model's section: the top, unless a nested one has it."""
     top = Section(configuration)
-    paths = spellings.SECTIONS_OF_TWO if top.get("model_type") in spellings.OF_TWO else spellings.SECTIONS
+    paths = spellings.SECTIONS_OF_TWO.get(str(top.get("model_type")), spellings.SECTIONS)
     for key in dict.fromkeys(path[0] for path in paths):
         if top.get(key) is not None and not isinstance(top.get(key), Mapping):
             notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
     found = [section for path in paths if (section := _within(top, path)) is not None]
+    of_two = str(top.get("model_type")) in spellings.SECTIONS_OF_TWO
     for other in found[1:]:
-        _verify_other(other, found[0], notes)
+        (_tell_other if of_two else _verify_other)(other, found[0], notes)
     if not found:
         return top
     _verify_outside(top, found[0], notes)
@@ -92,13 +93,24 @@ def _within(top: Section, path: tuple[str, ...]) -> Section | None:
     return section
 
 
+def _differing(other: Section, section: Section) -> list[str]:
+    """Return the keys of which two sections say two things."""
+    keys = sorted((spellings.READ - {"model_type"}) & other.values.keys() & section.values.keys())
+    return [key for key in keys if None not in (other.get(key), section.get(key)) and other.get(key) != section.get(key)]
+
+
+def _tell_other(other: Section, section: Section, notes: Notes) -> None:
+    """Note that the other part of a model of two differs from the one that is read."""
+    if keys := _differing(other, section):
+        place, read = ".".join(other.path), ".".join(section.path)
+        notes.decide(place, other.values, f"it isn't read, and differs from {read} in {', '.join(keys)}: explain it as a file of its own")
+
+
 def _verify_other(other: Section, section: Section, notes: Notes) -> None:
     """Warn of what another section for a language model says otherwise than the one that counts."""
-    for key in sorted((spellings.READ - {"model_type"}) & other.values.keys() & section.values.keys()):
-        value, counts = other.get(key), section.get(key)
-        if None not in (value, counts) and value != counts:
-            rule = f"be what {section.name(key)} is, which counts ({shown(counts)})"
-            notes.find("warning", "two-languages", other.name(key), value, rule)
+    for key in _differing(other, section):
+        rule = f"be what {section.name(key)} is, which counts ({shown(section.get(key))})"
+        notes.find("warning", "two-languages", other.name(key), other.get(key), rule)
 
 
 def _verify_outside(top: Section, section: Section, notes: Notes) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
 #: The same of models whose parts that read and write text are both under keys of their own.
-SECTIONS_OF_TWO = (("decoder",), ("encoder", "text_config"))
-OF_TWO = ("t5gemma2",)
+SECTIONS_OF_TWO = {"t5gemma": (("decoder",), ("encoder",)), "t5gemma2": (("decoder",), ("encoder", "text_config"))}
 
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
 HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
@@ -69,8 +68,16 @@ PICKED = {
 PICKS: dict[str, dict[Any, str]] = {
     "attn_type_list": {0: "linear_attention", 1: "full_attention"},
     "block_types": {"recurrent": "recurrent", "attention": "sliding_attention"},
+    "hybrid_override_pattern": {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "mlp"},
 }
-LISTED = frozenset({"attn_type_list"})
+LISTED = frozenset({"attn_type_list", "hybrid_override_pattern"})
+#: Every so many layers one has attention, and which one of these.
+PERIOD = ("attn_layer_period", "attn_layer_offset")
+#: How many layers a stack has, and how often two stacks run: the second so often for each time of the first, and once more.
+STACK, CYCLES = "num_layers_per_stack", {"H_cycles": 2, "L_cycles": 3}
+#: A mapping of linear attention, and its numbers of the layers of full attention and of the others, from 1 on.
+LINEAR_CONFIG = "linear_attn_config"
+NUMBERED = ("full_attn_layers", "kda_layers")
 #: Keys that say which layers are of which kind.
 OF_LAYERS = (
     *(*LAYERS, *LAYER_TYPES, *PICKED, *PICKS, "compress_ratios", "hybrid_layer_pattern", "sliding_window_pattern"),
@@ -129,7 +136,7 @@ READ = frozenset(
         *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", *INTERLEAVE),
-        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO, LAYER_TYPES, ROPE) for key in path),
+        *(key for path in (*SECTIONS, *SECTIONS_OF_TWO["t5gemma2"], LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("layer_group_size", "swa_qk_nope_head_dim", "swa_qk_rope_head_dim"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
@@ -139,7 +146,7 @@ READ = frozenset(
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
-        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
+        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *PERIOD, LINEAR_CONFIG, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )

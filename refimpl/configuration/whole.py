@@ -66,6 +66,7 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     if not is_known(model_type):
         return set()
     others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
+    others |= {*(spellings.PERIOD if own.period is None else ()), *(() if own.numbered else (spellings.LINEAR_CONFIG,))}
     indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
     projected = {"projection_dim"} if own.projected is None else set()
     return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
@@ -98,10 +99,57 @@ def scales_without_length(section: Section) -> bool:
     return named and not any(each.given((spellings.ORIGINAL_LENGTH,)) for each in (section, *mappings))
 
 
+def verify_mapping(rope: Section | None, own: Family, notes: Notes) -> None:
+    """Warn of a mapping at which the type's code raises an error, whatever else it says."""
+    if rope is None:
+        return
+    types = [value for _, value in rope.given(("rope_type", "type"))]
+    ways = {
+        "flat": (not entries(rope.values), "be nested by kinds of layers"),
+        "old name": (rope.path[-1] != spellings.ROPE[0], f"stand in {spellings.ROPE[0]}"),
+        "default": (not types or "default" in types, "name a scaling"),
+    }
+    if rules := [rule for way, (found, rule) in ways.items() if found and way in own.refused]:
+        rule = f"{rules[0]}: as it is, transformers raises an error for this model type"
+        notes.find("warning", "refused-mapping", ".".join(rope.path), rope.values, rule)
+
+
+def without_base(section: Section, rope: Section | None, own: Family, notes: Notes) -> Section | None:
+    """Return a flat mapping without its base and its fraction, where the type's code reads these beside it alone."""
+    if not own.base_outside or rope is None or entries(rope.values):
+        return rope
+    for named, key, usual in (("unread-base", "rope_theta", own.base), (readers.UNREAD_PART, "partial_rotary_factor", own.fraction)):
+        for name, value in rope.given((key,)):
+            if value != (usual if section.get(key) is None else section.get(key)):
+                notes.find("warning", named, name, value, "stand beside the mapping, where alone transformers reads it for this model type")
+    return _without(rope, ("rope_theta", "partial_rotary_factor"))
+
+
+def with_one_base(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Family]:
+    """Return the section and what a type says without bases of kinds, where its code reads none beside a flat mapping."""
+    if not own.one_base_flat or rope is None or entries(rope.values):
+        return section, own
+    keys = [key for of_kind in spellings.BASE_OF_KIND.values() for key in of_kind]
+    for key, value in section.given(keys):
+        rule = "be left out: beside a flat mapping transformers turns all layers of this model type by one base"
+        notes.find("warning", "unread-base", key, value, rule)
+    return _without(section, keys), replace(own, kind_bases={})
+
+
+def of_flat(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None, Family]:
+    """Return the section, the mapping and what a type says, as the type's code takes a mapping that is flat."""
+    verify_mapping(rope, own, notes)
+    section, own = with_one_base(section, rope, own, notes)
+    section, rope = only_nested(section, without_base(section, rope, own, notes), own, notes)
+    return section, rope, own
+
+
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
         return section, rope
+    if "flat" in own.refused:
+        return _without(section, spellings.ROPE), None
     rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
     notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
     return _without(section, spellings.ROPE), None
@@ -115,7 +163,7 @@ def verify_picks(section: Section, own: Family, notes: Notes) -> None:
             notes.find("warning", "unread-layers", key, value, rule)
     if not own.turns or section.given(spellings.LAYER_TYPES):
         return
-    read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS} | {own.picks}
+    read_ones = spellings.READ - {*spellings.PICKED, *spellings.PICKS, *spellings.PERIOD} | {own.picks}
     for name, value in section.values.items():
         if name in read_ones or name.startswith("_") or _attends_everywhere(name, value):
             continue

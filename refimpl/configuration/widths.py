@@ -21,11 +21,16 @@ class Width:
 
     head_dim: int
     channels: range
+    odd: bool = False
+    """Whether frequencies are those of one channel less than turn."""
 
 
 def width(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes) -> Width | None:
     """Return which channels of how many turn; null where the keys don't say it, or contradict each other."""
     section, family = of_layer(section, layer, family)
+    if family.refuses_null and section.values.get("head_dim", family) is None:
+        takes = "" if family.head_dim is None else f"takes {family.head_dim} where the key is missing, and "
+        notes.find("warning", "null-width", section.name("head_dim"), None, f"be a number, or left out: transformers {takes}refuses null")
     latent = section.given(("qk_rope_head_dim",))
     if latent or (family.latent is not None and "qk_rope_head_dim" not in section.values):
         return _latent(section, rope, latent[0] if latent else None, family, notes)
@@ -36,8 +41,9 @@ def width(section: Section, rope: Section | None, layer: Layer, family: Family, 
     turning = head_dim if own_way else rotary(section, rope, layer, head_dim, family, notes)
     if turning is None:
         return None
+    odd = turning % 2
     first = head_dim - turning if family.trailing else 0
-    return Width(head_dim, range(first, first + turning))
+    return Width(head_dim, range(first, first + turning + odd), bool(odd))
 
 
 def of_layer(section: Section, layer: Layer, family: Family) -> tuple[Section, Family]:
@@ -79,9 +85,6 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
     if family.head_dim is not None and "head_dim" not in section.values:
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
-    if family.head_dim is not None and not family.nullable:
-        rule = f"be a number, or left out: transformers takes {family.head_dim} where the key is missing, and refuses null"
-        notes.find("warning", "null-width", section.name("head_dim"), None, rule)
     return _divided(section, family, notes)
 
 
@@ -151,16 +154,25 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
         return _direct(direct, fraction, by_fraction, head_dim, notes)
     if by_fraction is not None and fraction is not None:
         notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn")
-        return whole((fraction[0], by_fraction), notes, even=True)
+        return _even(by_fraction, *fraction, head_dim, family, notes)
     if family.projected is not None:
         return _projected(section, head_dim, family.projected, notes)
     assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else _shared(head_dim, family))
     if assumed is not None:
         _verify_null(section, rope, spellings.ROTARY_DIM if family.rotary_dim else spellings.FRACTION, notes)
         notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as in this model type")
-        return assumed
+        return _even(assumed, "partial_rotary_factor", None, head_dim, family, notes)
     notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
     return whole(("head_dim", head_dim), notes, even=True)
+
+
+def _even(turning: int, key: str, value: object, head_dim: int, family: Family, notes: Notes) -> int | None:
+    """Return how many channels turn, an odd number only where code of the model type turns one more."""
+    if turning % 2 == 0 or not family.rounds:
+        return whole((key, turning), notes, even=True)
+    says = f"{turning + 1} of {head_dim} channels turn, by frequencies of a width of {turning}, in transformers' code of this model type"
+    notes.find("missing", "no-odd-width", key, value, says)
+    return turning
 
 
 def _verify_null(section: Section, rope: Section | None, keys: tuple[str, ...], notes: Notes) -> None:
