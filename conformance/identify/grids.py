@@ -181,8 +181,21 @@ def again(grid: Grid, probe: Probe) -> Identity:
     same = replace(grid, probe=probe.at(grid.probe.dtype), width=width)
     if probe.takes("axes") or probe.takes("sections"):
         axes = _told(probe)
-        return identified(replace(same, width=sum(axes), count=len(axes)), axes, PLACES[1], Confidence.LIKELY)
+        return _anywhere(replace(same, width=sum(axes), count=len(axes)), axes)
     return at_some_place(same)[2]
+
+
+def _anywhere(grid: Grid, axes: tuple[int, ...]) -> Identity:
+    """Return what a function is that is told the widths of the axes, at the first places that it takes."""
+    refusal = Refused("no place is taken")
+    for places in PLACES[1:]:
+        try:
+            return identified(grid, axes, places, Confidence.LIKELY)
+        except Refused as refused:
+            if refused.hopeless:
+                raise
+            refusal = refused
+    raise refusal
 
 
 def at_some_place(grid: Grid) -> tuple[tuple[int, ...], np.ndarray, Identity]:

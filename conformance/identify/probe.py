@@ -27,8 +27,6 @@ FIRST: Mapping[str, object] = {
     "num_heads": 8,
     "bidirectional": True,
     "bits": 20,
-    "mscale": 2.0,
-    "mscale_all_dim": 1.0,
     "fastest": "slowed",
 }
 #: What they are changed to, in order to see whether the function follows, where the last value that is usual isn't read by few tokens.
