@@ -134,6 +134,13 @@ def by_a_multiple_of_one(x, positions, factor=4.0, attn_factor=1.0):
     return by_a_multiple(x, positions, factor, attn_factor)
 
 
+def by_given_mscales(x, positions, *, factor, original_max_position_embeddings, mscale, mscale_all_dim):
+    both = mscale and mscale_all_dim
+    first, second = (0.1 * (each if both else 0.0) * np.log(factor) + 1 for each in (mscale, mscale_all_dim))
+    growth = first / second if both else 0.1 * np.log(factor) + 1
+    return yarn_of_growth(x, positions, growth, factor, original_max_position_embeddings)
+
+
 def by_one_mscale(x, positions, factor=4.0, original_max_position_embeddings=4096, mscale=0.5):
     return yarn_of_growth(x, positions, 0.1 * mscale * np.log(factor) + 1, factor, original_max_position_embeddings)
 

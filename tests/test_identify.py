@@ -50,12 +50,12 @@ UNTRIED = {
 OF_IMAGES = {"vit-mae", "rt-detr", "detr", "vjepa2"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
-#: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
-#: function that is told of them and refuses them all shows no convention; a factor that shows nothing while `mscale_all_dim` isn't set; and
-#: spectra of two axes of which some need the sides of an image, which aren't set.
+#: What an adapter declares values of for which its model is slow enough already, where the code takes any; odd widths, of which a function
+#: that is told of them and refuses them all shows no convention; spectra of two axes of which some need the sides of an image, which aren't
+#: set; and two numbers of which float32 shows the quotient only.
 PICKED = {
-    ("swin", "t5.bias", "max_distance"), ("dinov3", "axial_rope.rotate", "sides"), ("speecht5", "sinusoidal.encode", "odd"),
-    ("deepseek-v3", "yarn.softmax_scale", "factor"), ("numpy", "yarn.softmax_scale", "factor"), ("numpy", "axial_rope.rotate", "ladder"),
+    ("swin", "relative_bias.bias", "max_distance"), ("dinov3", "axial_rope.rotate", "sides"), ("speecht5", "sinusoidal.add", "odd"),
+    ("numpy", "axial_rope.rotate", "ladder"), ("ggml", "yarn.rotate", "mscale"), ("ggml", "yarn.rotate", "mscale_all_dim"),
 }  # fmt: skip
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3

@@ -129,6 +129,8 @@ def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, opera
         ("by_angles_of_tokens_first", "x (token, batch, head, dim), tables tiled"),
         ("by_angles_of_pairs", "write a function of x, positions and base that makes the angles"),
         ("log_below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them"),
+        ("by_given_mscales", "mscale           None                   likely; follows its argument"),
+        ("by_given_mscales", "mscale_all_dim   None                   likely; follows its argument"),
         ("last_of_a_length", "called as f(q, k, tokens) in float32, x (batch, head, token, dim)"),
         ("further_is_more", "up to an offset of 131 it is alibi.bias (form row), with the sign turned: further away is more, from 132"),
         ("further_keys_are_alike", "no known scheme: a bias that isn't a function of the offset between key and query: at position 1000"),

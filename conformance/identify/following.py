@@ -137,11 +137,24 @@ class _Asking:
                 yield other
 
     def _fixed(self, name: str, seen: Seen, answers: Mapping[object, object]) -> Setting:
-        """Return a parameter that changes nothing; what is remembered for one width is asked for at another."""
-        elsewhere = self.probe.having(width=ELSEWHERE)
-        if self.probe.takes("width") and any(self._holds(elsewhere, name, value) for value in answers):
+        """Return a parameter that changes nothing, or only beside one that may be left out, or at a width for which none is remembered."""
+        if any(self._shows(beside, {name: value, **beside}) for value in answers for beside in self._others_set(name)):
+            return Setting(name, seen, unset=self._unset(name))
+        if self.probe.takes("width") and any(self._shows({"width": ELSEWHERE}, {name: value}) for value in answers):
             return Setting(name, seen, None, "counts in the first call of a width only: later calls remember it")
         return Setting(name, seen, (seen.value,))
+
+    def _others_set(self, name: str) -> Iterator[Mapping[str, object]]:
+        """Yield values of what may be left out and is, one at a time."""
+        for other, seen in self.identity.parameters.items():
+            if other != name and seen.value is None and self.probe.follows(role(other)):
+                yield from ({other: value} for value in self._others(other)[:1])
+
+    def _shows(self, beside: Mapping[str, object], asked: Mapping[str, object]) -> bool:
+        """Whether what is asked for shows, beside other settings, so that no other value would do."""
+        probe = self.probe.having(**{role(name): value for name, value in {**beside, **asked}.items()})
+        found = self._looked(probe) or {}
+        return all(name in found and found[name].holds(value) and found[name].confidence not in UNSURE for name, value in asked.items())
 
     def _unset(self, name: str) -> bool:
         """Whether a parameter that is followed may be left out, or have no effect as 0 has."""
