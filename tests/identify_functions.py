@@ -31,6 +31,29 @@ def neighbours(x, angle):
     return np.stack([first * cos - second * sin, first * sin + second * cos], axis=-1).reshape(x.shape).astype(x.dtype)
 
 
+def signed(x, angle, upper, lower, last):
+    first, second, cos, sin = *np.split(x, 2, axis=-1), np.cos(angle), np.sin(angle)
+    return np.concatenate([first * cos + upper * second * sin, lower * first * sin + last * second * cos], axis=-1).astype(x.dtype)
+
+
+def without_minus(x, positions):
+    return signed(x, angles(positions, x.shape[-1]), 1, 1, 1)
+
+
+def without_plus(x, positions):
+    part = signed(x[..., : x.shape[-1] // 2], angles(positions, x.shape[-1] // 2), -1, -1, 1)
+    return np.concatenate([part, x[..., x.shape[-1] // 2 :]], axis=-1)
+
+
+def mirrored(x, positions):
+    return signed(x, angles(positions, x.shape[-1]), 1, 1, -1)
+
+
+def sheared(x, positions):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first, second + first * np.sin(angles(positions, x.shape[-1]))], axis=-1).astype(x.dtype)
+
+
 def rope(x, positions, base=500_000.0):
     return halves(x, angles(positions, x.shape[-1], base))
 

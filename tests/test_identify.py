@@ -323,6 +323,10 @@ def test_telechats_slope_of_the_attention_factor_is_told() -> None:
     ("name", "reason"),
     [
         ("random_matrix", "one matrix for all positions, not norm-preserving"),
+        ("without_minus", "no rotation, as by the known mistake minus-forgotten: gives b sin the sign of a sin"),
+        ("without_plus", "no rotation, as by the known mistake plus-forgotten: gives a sin the sign of b sin"),
+        ("mirrored", "norm-preserving and in pairs, but some are mirrored (the determinant is -1): no rotation"),
+        ("sheared", "no rotation: vectors of length 1 come out with lengths from 0.618 to 1.62"),
         ("learned_rotation", "a norm-preserving rotation of pairs, but its frequencies are on no known ladder: learned"),
         ("factor_per_pair", "on no known ladder: a factor for every pair"),
         ("tiled_under_neighbours", "the two rows of a pair turn by different angles"),

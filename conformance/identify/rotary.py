@@ -17,6 +17,7 @@ from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
 from conformance.spec.declarations import acts, operations
+from conformance.spec.mutant import Mutant
 from refimpl.spec import Operation
 
 BASE = 10_000.0
@@ -73,6 +74,9 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
     if rounded is not None and rounded.operation is not None:
         return replace(rounded, seen=(ROUNDED, *(line for line in rounded.seen if not line.startswith(ARITHMETIC))))
     pairing = maps.stretched(matrices, tolerance)
+    mistaken = maps.mistaken(matrices, tolerance) if pairing is None else None
+    if mistaken is not None:
+        return _mistaken(turns, *mistaken)
     if pairing is None:
         return Identity(None, maps.trouble(matrices, tolerance))
     what = maps.stretch(positions, matrices, pairing, tolerance)
@@ -80,8 +84,19 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
     fading = None if turning is None or turning.operation is None else _fading(turns, pairing, turning, tolerance)
     if fading is not None:
         return fading
-    rule = () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
-    return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, rule)
+    return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, _by_rule(turning))
+
+
+def _mistaken(turns: Turns, pairing: maps.Pairing, mistake: Mutant) -> Identity:
+    """Return what a known mistake makes of a rotation, with the rule of its angles."""
+    turning = _rotating(turns, Rotation(pairing, 1.0))
+    what = f"no rotation, as by the known mistake {mistake.name.partition('/')[2]}: {mistake.does}"
+    return Identity(None, what, {"layout": turning.parameters["layout"]}, (f"fix: {mistake.fix}", *_by_rule(turning)))
+
+
+def _by_rule(turning: Identity | None) -> tuple[str, ...]:
+    """Say by which rule pairs turn."""
+    return () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
 
 
 def fades(known: Operation) -> bool:
