@@ -17,7 +17,7 @@ from conformance.adapt.adapter import Adapter
 from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.wording import told_with_place
 from conformance.cli import main
-from conformance.identify import inside, plans, screen
+from conformance.identify import inside, plans, rotary, screen
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
@@ -373,6 +373,20 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
     identity = identity_of(identify_functions, name)
 
     assert any(seen.startswith(line) for seen in identity.seen)
+
+
+def test_frequencies_beyond_half_a_turn_are_seen_at_positions_between_whole_ones() -> None:
+    seen = identity_of(identify_functions, "octaves").seen
+
+    assert "radians per position: 3.14159, 6.28319, 12.5664, 25.1327, 50.2655, 100.531" in seen
+    assert not any("too coarse" in line or "coarser" in line for line in seen)
+
+
+def test_nothing_is_said_of_reach_and_arithmetic_where_whole_turns_cant_be_told() -> None:
+    seen = identity_of(identify_functions, "octaves_of_whole").seen
+
+    assert seen[0] == rotary.WHOLE_TURNS
+    assert not any(line.startswith(("positions", "arithmetic")) for line in seen)
 
 
 def sharpened(*, head_dim: EvenCount, base: Positive = 10_000.0, sharpness: Positive, like: Any) -> Annotated[Any, "pair"]:

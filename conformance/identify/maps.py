@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.identify.asking import Refused
+from conformance.identify.rules import taking
 from conformance.identify.turns import LONGEST, Turns
 from conformance.mutants import for_operation
 from conformance.spec.declarations import operations
@@ -20,8 +21,6 @@ TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-7, "bfloat16": 2
 LAYOUTS = ("half", "interleaved", "interleaved_to_half", "half_to_interleaved")
 #: The ladder of what is known to turn neighbouring pairs with tables of halves.
 TILED = "tiled"
-#: What turns pairs by given cosines and sines, of which mistakes are known.
-APPLY = "rope.apply"
 
 
 @dataclass(frozen=True)
@@ -135,8 +134,9 @@ def _paired(maps: np.ndarray, tolerance: float) -> Iterator[Pairing]:
 
 def mistaken(maps: np.ndarray, tolerance: float) -> tuple[Pairing, Mutant] | None:
     """Return the pairing in which a known mistake turns pairs by cosines and sines, and which mistake that is, if there is one."""
-    layouts = operations()[APPLY].parameters["layout"].choices or ()
-    known = [each for each in for_operation(APPLY) if each.kind == "mistake"]
+    apply = taking("x", "cos", "sin")[0]
+    layouts = apply.parameters["layout"].choices or ()
+    known = [each for each in for_operation(apply.name) if each.kind == "mistake"]
     for pairing in _paired(maps, tolerance) if len(maps) > 1 else ():
         cos, _, sin, _ = _block(maps, pairing)
         sin = sin * np.sign(sin[1, -1])  # the slowest pair is turned by less than half a turn
