@@ -54,6 +54,10 @@ def sheared(x, positions):
     return np.concatenate([first, second + first * np.sin(angles(positions, x.shape[-1]))], axis=-1).astype(x.dtype)
 
 
+def of_no_name(features, positions, base=10_000.0):
+    return halves(features, angles(positions, features.shape[-1], base))
+
+
 def octaves(positions):
     """Encode as NeRF does: every pair turns twice as fast as the one before, the first by half a turn."""
     angle = np.asarray(positions, np.float32)[:, None] * np.float32(np.pi) * 2.0 ** np.arange(6, dtype=np.float32)

@@ -57,10 +57,15 @@ def hangs_where_wide(x: np.ndarray, positions: np.ndarray, **parameters: Any) ->
     return rotate(x, positions, **parameters)
 
 
-def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
+def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> Any:
     """Raise."""
     message = "no such kernel"
     raise RuntimeError(message)
+
+
+def raises_of_wide_heads(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Raise where heads are wide."""
+    return raises(x, positions) if parameters["head_dim"] > 8 else rotate(x, positions, **parameters)
 
 
 def refuses(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
@@ -152,6 +157,7 @@ crash_by_signal = connected(is_killed)
 hang = connected(hangs)
 hang_where_wide = connected(hangs_where_wide)
 exception = connected(raises)
+exception_of_wide_heads = connected(raises_of_wide_heads)
 refusal = connected(refuses)
 wrong_shape = connected(transposes)
 wider = connected(widens)

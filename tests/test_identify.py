@@ -445,6 +445,10 @@ def test_a_call_that_is_said_is_the_only_one_that_is_tried() -> None:
     assert result.probe.plan.arguments == ("positions", "x")
 
 
+def test_a_setting_is_followed_where_no_name_says_what_the_other_arguments_are() -> None:
+    assert "base=base" in str(told_of(identify_functions, "of_no_name").declaration())
+
+
 def test_a_setting_that_is_given_is_what_the_function_is_called_with() -> None:
     result = found("rope", base=250.0)
 
