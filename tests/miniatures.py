@@ -65,7 +65,7 @@ def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> Any:
 
 def raises_of_wide_heads(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
     """Raise where heads are wide."""
-    return raises(x, positions) if parameters["head_dim"] > 8 else rotate(x, positions, **parameters)
+    return raises(x, positions) if parameters["head_dim"] > 4 else rotate(x, positions, **parameters)
 
 
 def refuses(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
