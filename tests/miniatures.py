@@ -63,9 +63,14 @@ def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> Any:
     raise RuntimeError(message)
 
 
-def raises_of_wide_heads(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
-    """Raise where heads are wide."""
-    return raises(x, positions) if parameters["head_dim"] > 4 else rotate(x, positions, **parameters)
+def raises_of_several_tokens(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Raise where there are several tokens."""
+    return raises(x, positions) if x.shape[2] > 1 else rotate(x, positions, **parameters)
+
+
+def first_of_batch(x: np.ndarray, _: np.ndarray, **__: Any) -> np.ndarray:
+    """Return an axis too few."""
+    return np.asarray(x[0])
 
 
 def refuses(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
@@ -157,7 +162,8 @@ crash_by_signal = connected(is_killed)
 hang = connected(hangs)
 hang_where_wide = connected(hangs_where_wide)
 exception = connected(raises)
-exception_of_wide_heads = connected(raises_of_wide_heads)
+axis_too_few = connected(first_of_batch)
+exception_of_several_tokens = connected(raises_of_several_tokens)
 refusal = connected(refuses)
 wrong_shape = connected(transposes)
 wider = connected(widens)

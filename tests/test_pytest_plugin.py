@@ -268,14 +268,6 @@ def test_the_same_exception_in_every_call_is_no_verdict() -> None:
         assert_conforms(broken, "rope.rotate", level="smoke")
 
 
-def test_results_on_other_axes_in_every_call_are_no_verdict() -> None:
-    def first_of_batch(x: np.ndarray, _: np.ndarray, **__: object) -> np.ndarray:
-        return np.asarray(x[0])
-
-    with pytest.raises(TargetError, match=r"can't be judged: result must have shape \(.*every call must return result \(batch head"):
-        assert_conforms(first_of_batch, "rope.rotate", level="smoke")
-
-
 def test_what_fits_no_call_is_no_verdict() -> None:
     def broken(x: np.ndarray, positions: np.ndarray, **_: object) -> np.ndarray:
         return x + positions[:, None, None, None, None, :, :]
