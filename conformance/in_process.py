@@ -118,7 +118,7 @@ def assert_conforms(
     if wrong:
         first, _ = wrong[0]
         diagnosis, fault = judge.diagnosis(first), unanswered(operation, (result.outcome for _, result in answers))
-        if fault is not None and diagnosis is None:
+        if fault is not None and not (diagnosis and diagnosis.advises):
             message = f"{operation} can't be judged: {fault.message}"
             raise targets.TargetError(message)
         told = _told(operation, [result for _, result in wrong], len(answers), diagnosis)

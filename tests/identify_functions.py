@@ -31,6 +31,43 @@ def neighbours(x, angle):
     return np.stack([first * cos - second * sin, first * sin + second * cos], axis=-1).reshape(x.shape).astype(x.dtype)
 
 
+def signed(x, angle, upper, lower, last):
+    first, second, cos, sin = *np.split(x, 2, axis=-1), np.cos(angle), np.sin(angle)
+    return np.concatenate([first * cos + upper * second * sin, lower * first * sin + last * second * cos], axis=-1).astype(x.dtype)
+
+
+def without_minus(x, positions):
+    return signed(x, angles(positions, x.shape[-1]), 1, 1, 1)
+
+
+def without_plus(x, positions):
+    part = signed(x[..., : x.shape[-1] // 2], angles(positions, x.shape[-1] // 2), -1, -1, 1)
+    return np.concatenate([part, x[..., x.shape[-1] // 2 :]], axis=-1)
+
+
+def mirrored(x, positions):
+    return signed(x, angles(positions, x.shape[-1]), 1, 1, -1)
+
+
+def sheared(x, positions):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first, second + first * np.sin(angles(positions, x.shape[-1]))], axis=-1).astype(x.dtype)
+
+
+def of_no_name(features, positions, base=10_000.0):
+    return halves(features, angles(positions, features.shape[-1], base))
+
+
+def octaves(positions):
+    """Encode as NeRF does: every pair turns twice as fast as the one before, the first by half a turn."""
+    angle = np.asarray(positions, np.float32)[:, None] * np.float32(np.pi) * 2.0 ** np.arange(6, dtype=np.float32)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
+
+
+def octaves_of_whole(positions):
+    return octaves(np.arange(int(positions.max()) + 1)[positions])
+
+
 def rope(x, positions, base=500_000.0):
     return halves(x, angles(positions, x.shape[-1], base))
 

@@ -447,6 +447,24 @@ def rows_after_padding(positions):
     return table[positions + 2]
 
 
+def rows_after_padding_made_anew(positions):
+    """Make as many rows as a call needs behind a row of zeros, as fairseq's sinusoid does."""
+    table = (np.arange(positions.max() + 3)[:, None] if positions.max() > -3 else np.empty((0, 1))) * 1e4 ** (-np.arange(16) / 15)
+    table = np.concatenate([np.sin(table), np.cos(table)], axis=1)
+    table[1] = 0.0
+    return table[positions + 2]
+
+
+KEPT = {"rows": 1024}
+
+
+def rows_that_grow(positions):
+    """Look rows up in a table that is made longer where a call needs more."""
+    KEPT["rows"] = max(KEPT["rows"], int(positions.max()) + 1)
+    angles = (np.arange(KEPT["rows"])[positions])[:, None] * 1e4 ** (-np.arange(16) / 16)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+
+
 def one_sequence(x, positions):
     """Turn the vectors of one sequence, pair by pair, in place."""
     turned = np.array(x)

@@ -57,10 +57,20 @@ def hangs_where_wide(x: np.ndarray, positions: np.ndarray, **parameters: Any) ->
     return rotate(x, positions, **parameters)
 
 
-def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
+def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> Any:
     """Raise."""
     message = "no such kernel"
     raise RuntimeError(message)
+
+
+def raises_of_several_tokens(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Raise where there are several tokens."""
+    return raises(x, positions) if x.shape[2] > 1 else rotate(x, positions, **parameters)
+
+
+def first_of_batch(x: np.ndarray, _: np.ndarray, **__: Any) -> np.ndarray:
+    """Return an axis too few."""
+    return np.asarray(x[0])
 
 
 def refuses(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
@@ -152,6 +162,8 @@ crash_by_signal = connected(is_killed)
 hang = connected(hangs)
 hang_where_wide = connected(hangs_where_wide)
 exception = connected(raises)
+axis_too_few = connected(first_of_batch)
+exception_of_several_tokens = connected(raises_of_several_tokens)
 refusal = connected(refuses)
 wrong_shape = connected(transposes)
 wider = connected(widens)

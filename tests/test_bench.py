@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from conformance.calls.status import Status
+from conformance.cli import main
 from conformance.show import bench
 from conformance.show.cost import Cost, Golden, costs, golden
 from tools.bench import rotations
@@ -66,3 +68,11 @@ def test_a_rotation_is_measured_in_copies_of_what_is_turned() -> None:
     assert half.startswith("reference, half ")
     assert interleaved.startswith("reference, interleaved ")
     assert all(float(line.split()[2]) > 1.0 for line in (half, interleaved))
+
+
+def test_a_target_that_isnt_there_is_not_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--target", "nosuch"]) == Status.WRONG_USAGE.value
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("posenc: target must be a file")

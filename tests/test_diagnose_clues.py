@@ -184,6 +184,13 @@ def test_the_position_from_which_it_is_wrong_is_told() -> None:
     )
 
 
+def test_negative_positions_that_are_wrong_too_are_told_beside_those_from_which_it_is_wrong() -> None:
+    def wrapped(positions: np.ndarray, **given: Any) -> np.ndarray:
+        return sinusoidal.encode(np.where((positions < 0) | (positions > 2048), positions + 3000.5, positions), **given)
+
+    assert "right up to position 2048, wrong from position 2049 on, and at negative ones" in told("sinusoidal.encode", wrapped)
+
+
 def test_positions_that_happen_to_come_out_right_are_not_told() -> None:
     def in_one_layout(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
         return rope.rotate(x, positions, **given) + (given["layout"] == "half")

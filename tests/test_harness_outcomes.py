@@ -107,11 +107,23 @@ def test_a_hang_times_out_and_is_not_waited_for_again_and_again() -> None:
     assert set(kinds) <= {TimedOut, Unsupported, NotJudged}
 
 
-def test_an_exception_is_an_error_with_its_place() -> None:
-    outcome = vectors(judged("exception"))[0]
+def test_the_same_exception_in_every_call_is_a_fault_of_the_adapter_told_with_its_place() -> None:
+    with pytest.raises(TargetError, match=r"can't be judged: every call raises RuntimeError: no such kernel \(miniatures.py:"):
+        judged("exception")
 
-    assert isinstance(outcome, Errored)
-    assert outcome.message.startswith("RuntimeError: no such kernel (miniatures.py:")
+
+def test_results_with_too_few_axes_in_every_call_are_a_fault_of_the_adapter() -> None:
+    axes = re.escape("every call must return result (batch head token head_dim) unless axes= declares others")
+
+    with pytest.raises(TargetError, match=rf"can't be judged: result must have shape \(.*\), got \(.*\); {axes}$"):
+        judged("axis_too_few")
+
+
+def test_an_exception_that_some_calls_raise_is_an_error() -> None:
+    outcomes = [result.outcome for result in judged("exception_of_several_tokens").results]
+
+    assert any(isinstance(outcome, Errored) and outcome.message.startswith("RuntimeError: no such kernel (") for outcome in outcomes)
+    assert any(isinstance(outcome, Passed) for outcome in outcomes)
 
 
 def test_a_refusal_from_inside_is_no_failure() -> None:

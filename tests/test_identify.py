@@ -17,7 +17,7 @@ from conformance.adapt.adapter import Adapter
 from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.wording import told_with_place
 from conformance.cli import main
-from conformance.identify import inside, plans, screen
+from conformance.identify import inside, plans, rotary, screen
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
@@ -336,6 +336,10 @@ def test_telechats_slope_of_the_attention_factor_is_told() -> None:
     ("name", "reason"),
     [
         ("random_matrix", "one matrix for all positions, not norm-preserving"),
+        ("without_minus", "no rotation, as by the known mistake minus-forgotten: gives b sin the sign of a sin"),
+        ("without_plus", "no rotation, as by the known mistake plus-forgotten: gives a sin the sign of b sin"),
+        ("mirrored", "norm-preserving and in pairs, but some are mirrored (the determinant is -1): no rotation"),
+        ("sheared", "no rotation: vectors of length 1 come out with lengths from 0.618 to 1.62"),
         ("learned_rotation", "a norm-preserving rotation of pairs, but its frequencies are on no known ladder: learned"),
         ("factor_per_pair", "on no known ladder: a factor for every pair"),
         ("tiled_under_neighbours", "the two rows of a pair turn by different angles"),
@@ -382,6 +386,20 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
     identity = identity_of(identify_functions, name)
 
     assert any(seen.startswith(line) for seen in identity.seen)
+
+
+def test_frequencies_beyond_half_a_turn_are_seen_at_positions_between_whole_ones() -> None:
+    seen = identity_of(identify_functions, "octaves").seen
+
+    assert "radians per position: 3.14159, 6.28319, 12.5664, 25.1327, 50.2655, 100.531" in seen
+    assert not any("too coarse" in line or "coarser" in line for line in seen)
+
+
+def test_nothing_is_said_of_reach_and_arithmetic_where_whole_turns_cant_be_told() -> None:
+    seen = identity_of(identify_functions, "octaves_of_whole").seen
+
+    assert seen[0] == rotary.WHOLE_TURNS
+    assert not any(line.startswith(("positions", "arithmetic")) for line in seen)
 
 
 def sharpened(*, head_dim: EvenCount, base: Positive = 10_000.0, sharpness: Positive, like: Any) -> Annotated[Any, "pair"]:
@@ -438,6 +456,10 @@ def test_a_call_that_is_said_is_the_only_one_that_is_tried() -> None:
     assert result.identity.operation == "rope.rotate"
     assert result.probe is not None
     assert result.probe.plan.arguments == ("positions", "x")
+
+
+def test_a_setting_is_followed_where_no_name_says_what_the_other_arguments_are() -> None:
+    assert "base=base" in str(told_of(identify_functions, "of_no_name").declaration())
 
 
 def test_a_setting_that_is_given_is_what_the_function_is_called_with() -> None:

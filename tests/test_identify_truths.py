@@ -347,8 +347,13 @@ def test_of_frequencies_that_change_with_the_call_nothing_is_told_that_holds_in_
     assert seen.parameters.keys() <= {"layout", "head_dim"}
 
 
-def test_positions_before_a_table_of_which_the_first_rows_are_none_are_declared_away() -> None:
-    assert "lowest=2," in str(told("rows_after_padding").declaration())
+@pytest.mark.parametrize("name", ["rows_after_padding", "rows_after_padding_made_anew"])
+def test_positions_before_a_table_of_which_the_first_rows_are_none_are_declared_away(name: str) -> None:
+    assert "lowest=2" in str(told(name).declaration())
+
+
+def test_negative_positions_that_read_a_table_from_its_end_are_declared_away_where_it_grows() -> None:
+    assert "lowest=0" in str(told("rows_that_grow").declaration())
 
 
 def test_rows_and_columns_that_count_from_1_are_declared() -> None:

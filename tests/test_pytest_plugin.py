@@ -251,11 +251,20 @@ def test_what_stands_in_the_function_s_place_is_refused() -> None:
 
 
 def test_an_exception_of_the_function_is_a_failure() -> None:
-    def broken(*_: object, **__: object) -> None:
-        message = "base"
+    def broken(_: object, positions: np.ndarray, **__: object) -> None:
+        message = f"position {positions.max()}"
         raise KeyError(message)
 
-    with pytest.raises(AssertionError, match=r"an exception: KeyError: 'base'"):
+    with pytest.raises(AssertionError, match=r"an exception: KeyError: 'position \d+'"):
+        assert_conforms(broken, "rope.rotate", level="smoke")
+
+
+def test_the_same_exception_in_every_call_is_no_verdict() -> None:
+    def broken(*_: object, **__: object) -> None:
+        message = "not ready"
+        raise RuntimeError(message)
+
+    with pytest.raises(TargetError, match=r"can't be judged: every call raises RuntimeError: not ready \(test_.* in broken\)$"):
         assert_conforms(broken, "rope.rotate", level="smoke")
 
 

@@ -1,7 +1,7 @@
 """What can come out of one check: every outcome is a type, and nothing is a boolean."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeGuard
@@ -185,29 +185,62 @@ FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' ob
 #: What torch says of a module that is called before its own parts are there.
 UNMADE = re.compile(r"has no attribute '(_backward_hooks|_parameters|_modules)'")
 INIT = "its __init__ must first call super().__init__()"
+#: What is said of a result of another shape.
+SHAPES, NUMBER = re.compile(r"must have shape \((.*?)\), got \((.*?)\)"), re.compile(r"\d+")
 #: What is told of code that replaces what others import.
 REPLACES = re.compile(r"changes global state: .*(imported modules|names of )")
 
 
 def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
-    """Return why nothing can be judged, where no call gave a result, and all say that code doesn't fit together; else ``None``."""
+    """Return why nothing can be judged, where no call gave a result of the right axes, and all say the same or don't fit; else ``None``."""
     came = [outcome for outcome in outcomes if isinstance(outcome, (Passed, Waived, HarnessError, *CONVICTIONS))]
-    raised = [outcome for outcome in came if isinstance(outcome, Errored) and _is_unfit(outcome.message)]
+    raised = [outcome.message for outcome in came if isinstance(outcome, Errored)]
     faults = [outcome for outcome in came if is_fault(outcome)]
-    if not came or len(raised) + len(faults) < len(came):
+    misshapen = [outcome.message for outcome in came if isinstance(outcome, Failed) and _on_other_axes(outcome)]
+    if not came or len(raised) + len(faults) + len(misshapen) < len(came):
+        return None
+    if not all(map(_is_unfit, raised)) and not (len(raised) == len(came) > 1 and _same(raised)):
         return None
     if faults:
         return faults[0]
-    message = raised[0].message
+    told = f"every call raises {raised[0]}{_hint(operation, raised[0])}" if raised else f"{misshapen[0]}; {_axes(operation)}"
+    return Failed(Reason.ADAPTER, told)
+
+
+def _same(raised: Sequence[str]) -> bool:
+    """Whether every call raises the same, whatever it is given, also where nothing was called before."""
+    return len(set(raised)) == 1 and ALONE not in raised[0]
+
+
+def _on_other_axes(failed: Failed) -> bool:
+    """Whether a result has another number of axes than it must have."""
+    found = SHAPES.search(failed.message) if failed.reason is Reason.SHAPE else None
+    return found is not None and len(NUMBER.findall(found[1])) != len(NUMBER.findall(found[2]))
+
+
+def _axes(operation: str) -> str:
+    """Return which axes results must have."""
+    # Imported here because it takes long, and the pytest plugin must import nothing heavy.
+    from conformance.spec.declarations import operations
+
+    known = operations().get(operation)
+    several = ", ".join(f"{name} ({axes})" for name, axes in known.results.items()) if known else "every axis"
+    return f"every call must return {several} unless axes= declares others"
+
+
+def _hint(operation: str, message: str) -> str:
+    """Return what to do where every call raises, or nothing where the exception says all."""
     if unwritten := UNWRITTEN.search(message):
-        return Failed(Reason.ADAPTER, f"every call raises {message}: fill in {unwritten[1]}")
+        return f": fill in {unwritten[1]}"
     if STOPPED.search(message):
-        return Failed(Reason.ADAPTER, f"every call raises {message}: remove breakpoint()")
+        return ": remove breakpoint()"
     if absent := ABSENT.search(message):
-        return Failed(Reason.ADAPTER, f"every call raises {message}: install {absent[1]} beside posenc")
-    hint = "" if message.startswith(UNDEFINED) else f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
-    counted = TOKENS if COUNTED.search(message) else ""
-    return Failed(Reason.ADAPTER, f"every call raises {message}{counted or hint}")
+        return f": install {absent[1]} beside posenc"
+    if COUNTED.search(message):
+        return TOKENS
+    if message.startswith(UNDEFINED) or not _is_unfit(message):
+        return ""
+    return f"; {_unmade(message) or _on_axes(operation, message) or _for_others(message) or KNOBS}"
 
 
 def _is_unfit(message: str) -> bool:
@@ -266,6 +299,11 @@ class Diagnosis:
     def named(self) -> bool:
         """Whether it is a mistake that has a name."""
         return bool(self.mutants)
+
+    @property
+    def advises(self) -> bool:
+        """Whether it says what to do: of a mistake that has a name, or by a fix."""
+        return self.named or bool(self.fix)
 
     @property
     def name(self) -> str:
@@ -410,7 +448,7 @@ class Report:
         """
         if self.selected or not self.complete:
             return self
-        known = {diagnosed.rsplit(":", 1)[0] for diagnosed in self.diagnoses}
+        known = {diagnosed.rsplit(":", 1)[0] for diagnosed, diagnosis in self.diagnoses.items() if diagnosis.advises}
         replacing = {each.of for each in self.results if isinstance(each.outcome, Advisory) and REPLACES.search(each.outcome.message)}
         every = {each.of for each in self.results} - replacing
         found = {of: unanswered(of[1], (each.outcome for each in self.results if each.of == of)) for of in every}

@@ -234,8 +234,10 @@ def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None, 
 @click.option("--target", default="numpy", show_default=True, help="What to judge.")
 def bench(target: str) -> None:
     """Measure what the harness costs on this machine."""
+    from conformance.isolate import targets
     from conformance.show.bench import measure
 
+    targets.load(target)  # a target that isn't there costs nothing
     for line in measure(target):
         click.echo(line)
 

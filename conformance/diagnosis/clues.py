@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.diagnosis.places import positions
+from conformance.diagnosis.places import placed, positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, compared, origin, seen
 from conformance.diagnosis.ways import AXIS_FIRST, of_places
@@ -112,7 +112,13 @@ def _positions(parts: Sequence[Part]) -> Iterator[str]:
     wrong = sorted({place for _, found in cases for place, off in found.items() if off})
     right = sorted({place for _, found in cases for place in found}.difference(wrong))
     if wrong and sum(bool(part.element.wrong.any()) for part in parts) >= ENOUGH:
-        yield from filter(None, [_bounded(cases, wrong, right) if right else _everywhere(cases)])
+        yield from filter(None, [_bounded(cases, wrong, right, _behind(parts)) if right else _everywhere(cases)])
+
+
+def _behind(parts: Sequence[Part]) -> list[int]:
+    """Return the last position of every wrong result with negative ones, of which no position is said to be wrong."""
+    given = (list(places.values()) for part in parts if part.element.wrong.any() and (places := placed(part.seen.vector, part.axes)))
+    return [int(max(each.max(initial=0) for each in several)) for several in given if any(each.min(initial=0) < 0 for each in several)]
 
 
 def _by_position(part: Part) -> Mapping[int, bool]:
@@ -129,20 +135,22 @@ def _everywhere(cases: Cases) -> str:
     return "wrong at every position" if _nearly(off for _, found in cases if any(found.values()) for off in found.values()) else ""
 
 
-def _bounded(cases: Cases, wrong: Sequence[int], right: Sequence[int]) -> str:
+def _bounded(cases: Cases, wrong: Sequence[int], right: Sequence[int], behind: Sequence[int]) -> str:
     """Return where it is wrong: what lies beyond a position must nearly always be, or what lies close to it on both sides tells."""
     first, below = wrong[0], [place for place in right if place < wrong[0]]
     mostly = _nearly(off for _, found in cases for place, off in found.items() if place in wrong)
+    negative = ", and at negative ones" if below and any(last <= below[-1] for last in behind) else ""
+    until = f"right {'up to' if below[-1] else 'at'} position {below[-1]}, wrong from position {first} on" if below else ""
     if below and mostly and len(below) == len(right):
         often = sum(bool(found.keys() & ({*below} - {0} or {0})) for _, found in cases) >= ENOUGH
-        return f"right {'at' if below[-1] == 0 else 'up to'} position {below[-1]}, wrong from position {first} on" if often else ""
+        return until + negative if often else ""
     if len(wrong) == 1:
         return f"wrong at position {first} only" if mostly else ""
     beside = Counter(place for _, found in cases if any(found.values()) for place in found)
     if len(right) <= SHOWN:
         return f"wrong at every position but {_listed(right)}" if mostly and all(beside[place] >= OFTEN for place in right) else ""
     if below and below[-1] > 0 and _parted(cases, below[-1], first):
-        return f"right up to position {below[-1]}, wrong from position {first} on, though not everywhere"
+        return f"{until}, though not everywhere{negative}"
     return ""
 
 

@@ -13,12 +13,17 @@ def positions(vector: Vector, axes: tuple[str, ...], shape: tuple[int, ...]) -> 
 
     Nothing is said where positions are negative: how far they lie doesn't tell them from others.
     """
-    known = {axis: PLACES[axis] for axis in axes if PLACES.get(axis) in vector.inputs}
-    if any(vector.inputs[name].min(initial=0) < 0 for name in known.values()):
+    known = placed(vector, axes)
+    if any(given.min(initial=0) < 0 for given in known.values()):
         return None
     every = operations()[vector.operation].arrays
-    found = [_spread(farthest(every[name], vector.inputs[name]), axes, axis, shape) for axis, name in known.items()]
+    found = [_spread(farthest(every[PLACES[axis]], given), axes, axis, shape) for axis, given in known.items()]
     return np.maximum.reduce(found) if found else None
+
+
+def placed(vector: Vector, axes: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Return the positions along those axes of a result that have any."""
+    return {axis: vector.inputs[PLACES[axis]] for axis in axes if PLACES.get(axis) in vector.inputs}
 
 
 def _spread(places: np.ndarray, axes: tuple[str, ...], axis: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -217,7 +217,7 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
         None if moved else found.operation,
         f"tables of cosines and sines{': ' if found.what else ''}{found.what}",
         {**written, **found.parameters},
-        (*_described(encoding, measured, read), *found.seen),
+        (*_described(encoding, measured, read, known=found.ruled), *found.seen),
         found.unseen,
         values_of=None if moved else found.values_of,
     )
@@ -314,10 +314,11 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float, error: flo
     common = {"layout": alike, **shown}
     offset = measured.offset
     common |= {} if offset == 0 else {"offset": Seen(offset)}
-    seen = (*_described(encoding, measured, read), *rounded)
     plain = found is None and not flipped and offset == 0
     ladder = rotary.ladder(measured, 1.0)
     slowed = _laddered(ladder, encoding, width // 2, lambda rows: np.hypot(rows[0][:, sine], rows[0][:, cosine])) if plain else None
+    ruled = found is not None or (slowed is not None and slowed.ruled)
+    seen = (*_described(encoding, measured, read, known=ruled), *rounded)
     if slowed is not None and slowed.operation is None and slowed.values_of is not None:
         written = {"layout": alike, "head_dim": Seen(width), **slowed.parameters}
         return replace(slowed, what=f"cosines and sines side by side: {slowed.what}", parameters=written, seen=(*seen, *slowed.seen))
@@ -381,9 +382,9 @@ def _root(width: int, scale: float) -> str | None:
     return next((words for words, value in powers.items() if width > 1 and abs(scale / value - 1) < ANOTHER), None)
 
 
-def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:
+def _described(encoding: Encoding, measured: Measured, read: Read, *, known: bool) -> tuple[str, ...]:
     reach = f"{measured.farthest + 1} rows looked at" if encoding.counted else f"positions: right to {measured.farthest} at least"
-    return rotary.described(measured, read, reach, free=not encoding.counted)
+    return rotary.described(measured, read, reach, free=not encoding.counted, known=known)
 
 
 def _unknown(encoding: Encoding) -> Identity:

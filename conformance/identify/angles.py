@@ -15,6 +15,8 @@ READING = {"float64": 2e-6, "float32": 2e-6, "float16": 2.0**-9, "bfloat16": 2.0
 SLACK = 4.0
 #: Positions whose low bits a coarse number loses, among others.
 ODD = np.array([3, 7, 11, 100, 257, 511, 1_023, 2_049, 4_095, 16_385, 65_535, 131_071, 524_287, 1_048_575])
+#: Positions between whole ones, up to the first of these.
+BETWEEN = np.append(0.0, 2.0 ** np.arange(-10, 1))
 #: An angle that is off by so much of itself isn't of the arithmetic that comes next: more than twice its two roundings (of a frequency and
 #: of an angle); for float32 a running product of 128 frequencies.
 ARITHMETIC = ((2.0**-6, "coarser than bfloat16"), (2.0**-9, "bfloat16"), (2.0**-16, "float16"), (2.0**-51, "float32"), (0.0, "float64"))
@@ -24,13 +26,17 @@ LEGIBLE = 1.0
 
 @dataclass(frozen=True)
 class Measured:
-    """Radians per position of every pair with their errors, the angle at position 0, and the last power of two that still fits."""
+    """Radians per position of every pair with their errors, the angle at position 0, and the last power of two that still fits.
+
+    ``between`` where positions between whole ones are turned by their own angles, which shows whole turns.
+    """
 
     theta: np.ndarray
     error: np.ndarray
     start: np.ndarray
     farthest: int
     noise: float
+    between: bool = False
 
     @property
     def offset(self) -> float | None:
@@ -55,17 +61,34 @@ def measured(read: Read, dtype: str) -> Measured | None:
     readings = _readings(read)
     if readings is None:
         return None
-    positions, angles = readings
-    noise, start = READING[dtype], angles[0]
-    theta = wrapped(angles[1] - start)
-    error, farthest = np.full(theta.shape, noise), 1
+    noise, start = READING[dtype], readings[1][0]
+    theta, error, farthest = _followed(*readings, noise)
+    turns = _turns(read, theta, noise)
+    whole = theta if turns is None else theta + 2 * np.pi * turns
+    return Measured(whole, error, start, int(farthest), noise, between=turns is not None)
+
+
+def _followed(positions: np.ndarray, angles: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return frequencies with their errors, and the last position that still fits, where the first one turns by less than half a turn."""
+    start, farthest = angles[0], float(positions[1])
+    theta = wrapped(angles[1] - start) / farthest
+    error = np.full(theta.shape, noise) / farthest
     for position, angle in zip(positions[2:], angles[2:], strict=True):
         off = wrapped(angle - start - position * theta)
         if np.any(np.abs(off) > SLACK * (position * error + noise + ROUNDING * position * np.abs(theta))):
             break
-        theta, farthest = theta + off / position, int(position)
+        theta, farthest = theta + off / position, float(position)
         error = noise / position + ROUNDING * np.abs(theta)
-    return Measured(theta, error, start, farthest, noise)
+    return theta, error, farthest
+
+
+def _turns(read: Read, theta: np.ndarray, noise: float) -> np.ndarray | None:
+    """Return how many whole turns pairs make besides from one position to the next, where positions between show them."""
+    try:
+        finer, _, farthest = _followed(BETWEEN, read(BETWEEN), noise)
+    except Refused:
+        return None
+    return np.rint((finer - theta) / (2 * np.pi)) if farthest == BETWEEN[-1] else None
 
 
 def _readings(read: Read) -> tuple[np.ndarray, np.ndarray] | None:

@@ -129,5 +129,6 @@ def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int |
     highest = reach.last(view.reach, farthest)
     moved = identity.parameters.get("offset")
     start = 0 if moved is None else int(float(moved.value))
-    lowest = reach.first(view.reach) if not counted and reach.from_zero(view.reach, highest, start) else None
+    end = farthest if highest is None else highest
+    lowest = reach.first(view.reach) if not counted and reach.from_zero(view.reach, end, start) else None
     return None if lowest is None else lowest + start, None if highest is None else highest + start

@@ -67,6 +67,11 @@ class Identity:
     follows: tuple[str, ...] = ()
     lowest: int | None = None
 
+    @property
+    def ruled(self) -> bool:
+        """Whether an operation gives the same, be it one that can be declared or not."""
+        return self.operation is not None or self.values_of is not None
+
 
 def in_these_calls(identity: Identity) -> Identity:
     """Return what calls showed of code whose answers change with more than the call: of others nothing follows."""

@@ -1,13 +1,17 @@
 """A linear map at every position: is it a rotation in pairs, which pairs, how long, how large, and if it is none, why not."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from conformance.identify.asking import Refused
+from conformance.identify.rules import taking
 from conformance.identify.turns import LONGEST, Turns
+from conformance.mutants import for_operation
 from conformance.spec.declarations import operations
+from conformance.spec.mutant import Mutant
 
 #: Positions at which the whole map is looked at; fewer where not all are taken.
 PLACES = ((0, 1, 2, 3, 5, 11, 100, 1_000, 10_007, 100_003), (0, 1, 2, 3, 5, 11, 100, 500), (0, 1, 2, 3, 5, 11), (0, 1, 2, 3), (0, 1), (0,))
@@ -70,16 +74,20 @@ def matrices(turns: Turns) -> tuple[np.ndarray, np.ndarray]:
 
 def rotation(maps: np.ndarray, tolerance: float) -> Rotation | None:
     """Return the pairing in which every map is a rotation times one number, or ``None``."""
+    for pairing in _pairings(maps, tolerance):
+        found = _growth(maps, pairing, tolerance)
+        if found is not None:
+            return Rotation(pairing, *found)
+    return None
+
+
+def _pairings(maps: np.ndarray, tolerance: float) -> Iterator[Pairing]:
+    """Yield the pairings of the channels that any map changes, then those of all channels."""
     width = maps.shape[1]
     touched = np.flatnonzero(np.abs(maps - np.eye(width)).max(axis=(0, 2)) > tolerance)
     windows = {(int(touched[0]), int(touched[-1]) + 1), (0, width)} if touched.size else {(0, width)}
     for low, high in sorted(windows, key=lambda ends: ends[1] - ends[0]):
-        for layout in LAYOUTS:
-            pairing = Pairing(layout, low, high - low)
-            found = _growth(maps, pairing, tolerance)
-            if found is not None:
-                return Rotation(pairing, *found)
-    return None
+        yield from (Pairing(layout, low, high - low) for layout in LAYOUTS if (high - low) % 2 == 0)
 
 
 def turned(maps: np.ndarray, pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:
@@ -90,8 +98,6 @@ def turned(maps: np.ndarray, pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:
 
 def _growth(maps: np.ndarray, pairing: Pairing, tolerance: float) -> tuple[float, float] | None:
     """Return by how much pairs grow and by how much that differs, relative to it, or nothing where they do more than turn and grow."""
-    if pairing.width % 2 or not pairing.width:
-        return None
     size = np.hypot(*turned(maps, pairing))
     growth, spread = float(np.median(size)), float(np.ptp(size))
     fits = np.abs(_built(maps, pairing) - maps).max() <= tolerance * max(1.0, growth) and spread <= 4 * tolerance * growth
@@ -101,25 +107,61 @@ def _growth(maps: np.ndarray, pairing: Pairing, tolerance: float) -> tuple[float
 def _built(maps: np.ndarray, pairing: Pairing) -> np.ndarray:
     """Return what maps would be that only turn and stretch the pairs."""
     cos, sin = turned(maps, pairing)
+    return _blocks(maps, pairing, (cos, -sin, sin, cos))
+
+
+def _blocks(maps: np.ndarray, pairing: Pairing, block: Sequence[np.ndarray]) -> np.ndarray:
+    """Return maps of which every pair has a block of its own, written row by row, and which leave other channels."""
     (a, b), (c, d) = pairing.read(), pairing.written()
     again = np.zeros_like(maps)
     again += np.eye(maps.shape[1])
     again[:, pairing.first : pairing.first + pairing.width] = 0.0
-    again[:, c, a], again[:, d, b], again[:, d, a], again[:, c, b] = cos, cos, sin, -sin
+    again[:, c, a], again[:, c, b], again[:, d, a], again[:, d, b] = block
     return again
+
+
+def _block(maps: np.ndarray, pairing: Pairing) -> Sequence[np.ndarray]:
+    """Return the block of every pair, row by row."""
+    (a, b), (c, d) = pairing.read(), pairing.written()
+    return maps[:, c, a], maps[:, c, b], maps[:, d, a], maps[:, d, b]
+
+
+def _paired(maps: np.ndarray, tolerance: float) -> Iterator[Pairing]:
+    """Yield the pairings in which every map acts on pairs alone."""
+    every = _pairings(maps, tolerance)
+    yield from (pairing for pairing in every if np.abs(_blocks(maps, pairing, _block(maps, pairing)) - maps).max() <= tolerance)
+
+
+def mistaken(maps: np.ndarray, tolerance: float) -> tuple[Pairing, Mutant] | None:
+    """Return the pairing in which a known mistake turns pairs by cosines and sines, and which mistake that is, if there is one."""
+    apply = taking("x", "cos", "sin")[0]
+    layouts = apply.parameters["layout"].choices or ()
+    known = [each for each in for_operation(apply.name) if each.kind == "mistake"]
+    for pairing in _paired(maps, tolerance) if len(maps) > 1 else ():
+        cos, _, sin, _ = _block(maps, pairing)
+        sin = sin * np.sign(sin[1, -1])  # the slowest pair is turned by less than half a turn
+        if pairing.layout not in layouts or np.abs(np.hypot(cos, sin) - 1).max() > tolerance:
+            continue
+        window = slice(pairing.first, pairing.first + pairing.width)
+        x = np.broadcast_to(np.eye(pairing.width)[:, None, None], (pairing.width, 1, len(maps), pairing.width))
+        for mistake in known:
+            given = mistake.function(x, cos, sin, layout=pairing.layout, direction="positive")[:, 0].transpose(1, 2, 0)
+            if np.abs(given - maps[:, window, window]).max() <= tolerance:
+                return pairing, mistake
+    return None
 
 
 def trouble(maps: np.ndarray, tolerance: float) -> str:
     """Return why the maps are no rotation in pairs, in words."""
     if np.abs(maps - maps[0]).max() <= tolerance:
         return _still(maps[0], tolerance)
-    size = np.linalg.norm(maps, axis=1)
     squares = np.einsum("tij,tik->tjk", maps, maps)
     growth = np.mean(np.einsum("tii->ti", squares), axis=1)
     if np.ptp(growth) <= 8 * tolerance and np.abs(squares - growth[:, None, None] * np.eye(maps.shape[1])).max() <= 8 * tolerance:
         return _orthogonal(maps, tolerance)
-    mixed = _mixed(maps, tolerance)
-    return mixed or f"linear in x but no rotation: unit vectors come out with lengths from {size.min():.3g} to {size.max():.3g}"
+    size = np.linalg.svd(maps, compute_uv=False)
+    lengths = f"linear in x but no rotation: vectors of length 1 come out with lengths from {size.min():.3g} to {size.max():.3g}"
+    return _mixed(maps, tolerance) or lengths
 
 
 def stretched(maps: np.ndarray, tolerance: float) -> Pairing | None:
@@ -173,6 +215,8 @@ def _orthogonal(maps: np.ndarray, tolerance: float) -> str:
     partners = (np.abs(maps) > tolerance).any(axis=0).sum(axis=0).max()
     if partners > 2:
         return f"norm-preserving, but a channel turns into {partners} channels: no pairs, so no frequencies"
+    if any(_paired(maps, tolerance)):
+        return "norm-preserving and in pairs, but some are mirrored (the determinant is -1): no rotation"
     return "norm-preserving and in pairs, but the pairs are in no order that is known"
 
 

@@ -104,7 +104,7 @@ OTHERWISE: Mapping[str, str] = {
 #: What code can do that takes the rows of its tokens from tables of all positions.
 CACHES = (
     "tables of all positions with the row of each token aren't tried: write an adapter with "
-    "call='f(q, k, cos_cache, sin_cache, position_ids)'"
+    "call='f(q, k, cos_cache, sin_cache, position_ids)', and tables='tiled' or 'repeated' where they have a column for each channel"
 )
 #: What may be left out where code has a default for it.
 HANDED_ON = frozenset(" ".join(names for names in OTHERWISE if set(names.split()) & {"mask", "dtype"}).split())
@@ -319,7 +319,9 @@ def _usual(signature: Signature) -> Iterator[Plan]:
     keywords = {argument.name: next(iter(roles(argument.name)), "") for argument in signature.keywords if argument.required}
     if all(keywords.values()) and not signature.any_positional:
         names = [argument.name for argument in needed]
-        yield from (Plan(_as_named(roles_, names), keywords, guessed=True) for roles_ in USUAL.get(len(needed), ()))
+        left = [argument.name for argument in (*signature.positional, *signature.keywords) if not argument.required]
+        for chosen in USUAL.get(len(needed), ()):
+            yield Plan(_as_named(chosen, names), keywords, _left_out(left, [*chosen, *keywords.values()]), guessed=True)
 
 
 def _as_named(chosen: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:

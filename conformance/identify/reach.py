@@ -21,10 +21,13 @@ def taken(reach: Reach, position: int) -> bool:
     return True
 
 
-def from_zero(reach: Reach, end: int | None, start: int = 0) -> bool:
-    """Whether positions below 0 are refused, or read a table that has an end from there; 0 reads the row ``start`` of it."""
+def from_zero(reach: Reach, end: int, start: int = 0) -> bool:
+    """Whether positions below 0 are refused, or read a table from its end; 0 reads the row ``start`` of it.
+
+    ``end`` is the last position that was taken: a table that grows ends there.
+    """
     below = -1 - start
-    return not taken(reach, -1) or (end is not None and _alike(reach, below, end))
+    return not taken(reach, -1) or not taken(reach, below) or (_alike(reach, below, end) and not _alike(reach, 0, end))
 
 
 def first(reach: Reach) -> int:

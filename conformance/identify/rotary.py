@@ -17,6 +17,7 @@ from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking, written
 from conformance.identify.turns import LONGEST, Turns, lists
 from conformance.spec.declarations import acts, operations
+from conformance.spec.mutant import Mutant
 from refimpl.spec import Operation
 
 BASE = 10_000.0
@@ -41,6 +42,9 @@ DECIMALS = 6
 SMALL = 1e-3
 #: Positions between whole ones: the last has more digits than a half format keeps.
 BETWEEN = np.array([0.5, 1.5, 300.25])
+#: A pair may make whole turns that turns so little, and what is said then.
+RESTING_AT = 1e-5
+WHOLE_TURNS = "a pair that hardly turns may make whole turns from one position to the next: positions between whole ones would show it"
 #: So many tokens are more than a short sequence has.
 MANY = 8_192
 #: Positions at which pairs are compared that fade.
@@ -73,6 +77,9 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
     if rounded is not None and rounded.operation is not None:
         return replace(rounded, seen=(ROUNDED, *(line for line in rounded.seen if not line.startswith(ARITHMETIC))))
     pairing = maps.stretched(matrices, tolerance)
+    mistaken = maps.mistaken(matrices, tolerance) if pairing is None else None
+    if mistaken is not None:
+        return _mistaken(turns, *mistaken)
     if pairing is None:
         return Identity(None, maps.trouble(matrices, tolerance))
     what = maps.stretch(positions, matrices, pairing, tolerance)
@@ -80,8 +87,19 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
     fading = None if turning is None or turning.operation is None else _fading(turns, pairing, turning, tolerance)
     if fading is not None:
         return fading
-    rule = () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
-    return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, rule)
+    return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, _by_rule(turning))
+
+
+def _mistaken(turns: Turns, pairing: maps.Pairing, mistake: Mutant) -> Identity:
+    """Return what a known mistake makes of a rotation, with the rule of its angles."""
+    turning = _rotating(turns, Rotation(pairing, 1.0))
+    what = f"no rotation, as by the known mistake {mistake.name.partition('/')[2]}: {mistake.does}"
+    return Identity(None, what, {"layout": turning.parameters["layout"]}, (f"fix: {mistake.fix}", *_by_rule(turning)))
+
+
+def _by_rule(turning: Identity | None) -> tuple[str, ...]:
+    """Say by which rule pairs turn."""
+    return () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
 
 
 def fades(known: Operation) -> bool:
@@ -206,7 +224,7 @@ def _rotating(turns: Turns, found: Rotation, only: str | None = None) -> Identit
     read_as = [(named(seen, group, known, turns.probe.settings, growth), shape) for seen, group, known, shape in readings]
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
-    seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
+    seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any", known=identity.ruled)
     if any(line.startswith(OFF) for line in identity.seen):  # what was measured is right by its own frequencies alone
         seen = tuple(line for line in seen if not line.startswith((RIGHT, ARITHMETIC)))
     start, lowest = _start(turns, found, identity, sign)
@@ -471,8 +489,13 @@ def grown_by(growth: float) -> tuple[str, ...]:
     return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > NOISE else ()
 
 
-def described(measured: Measured, read: Read, reach: str, *, free: bool) -> tuple[str, ...]:
-    """Return what else was seen: offset, reach, arithmetic, and where positions are ``free`` what becomes of real and negative ones."""
+def described(measured: Measured, read: Read, reach: str, *, free: bool, known: bool) -> tuple[str, ...]:
+    """Return what else was seen: offset, reach, arithmetic, and where positions are ``free`` what becomes of real and negative ones.
+
+    Where frequencies aren't ``known``, pairs that hardly turn may make whole turns, and what is left over says nothing of the angles.
+    """
+    if not known and not measured.between and np.any(np.abs(measured.theta) < RESTING_AT):
+        return (*_moved(measured.offset), WHOLE_TURNS)
     ends = _coarse(measured, read)
     if ends is not None:
         reach = f"{RIGHT} {ends[0]}, off at {ends[1]}: their angles are too coarse there"

@@ -1,6 +1,6 @@
 """What goes wrong with rope: frequencies, angles, tables, pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -183,12 +183,16 @@ def tiled_tables(x: Array, cos: Array, sin: Array, *, layout: str, direction: st
     return turned(swapped, np.concatenate([cos, cos], axis=-1), np.concatenate([sin, sin], axis=-1), x)
 
 
-def without_minus(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
-    """Add where the rotation subtracts."""
-    first, second = split_pairs(x, layout)
-    sin = -sin if direction == "negative" else sin
-    cos, sin = (table if table.ndim == 2 else table[:, None] for table in (cos, sin))
-    return join_pairs(first * cos + second * sin, first * sin + second * cos, layout)
+def signed(first_sine: float, second_sine: float) -> Callable[..., Array]:
+    """Return the rotation whose sines have these signs: (a cos + s b sin, t a sin + b cos)."""
+
+    def apply(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
+        first, second = split_pairs(x, layout)
+        sin = -sin if direction == "negative" else sin
+        cos, sin = (table if table.ndim == 2 else table[:, None] for table in (cos, sin))
+        return join_pairs(first * cos + first_sine * second * sin, second_sine * first * sin + second * cos, layout)
+
+    return apply
 
 
 TURN_MISTAKES = (
@@ -209,11 +213,18 @@ TURN_MISTAKES = (
     ).made_by(Rotary(turn=tiled_tables)),
     Mistake(
         "minus-forgotten",
-        does="adds where the rotation subtracts: (a cos + b sin, a sin + b cos)",
-        should="return (a cos - b sin, a sin + b cos)",
-        fix="negate the second half in rotate_half",
+        does="gives b sin the sign of a sin: (a cos + b sin, a sin + b cos) where the direction is positive",
+        should="give them opposite signs: (a cos - b sin, a sin + b cos)",
+        fix="change the sign of b sin alone: rotate_half negates the second half",
         origin="in the style of signs that are lost",
-    ).made_by(Rotary(turn=without_minus)),
+    ).made_by(Rotary(turn=signed(1.0, 1.0))),
+    Mistake(
+        "plus-forgotten",
+        does="gives a sin the sign of b sin: (a cos - b sin, b cos - a sin) where the direction is positive",
+        should="give them opposite signs: (a cos - b sin, a sin + b cos)",
+        fix="change the sign of a sin alone: rotate_half negates the second half, and not the first",
+        origin="in the style of signs that are lost",
+    ).made_by(Rotary(turn=signed(-1.0, -1.0))),
 )
 
 

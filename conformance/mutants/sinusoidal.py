@@ -81,6 +81,12 @@ def exponent_of_channel(positions: Array, dim: int, base: float, spacing: str) -
     return np.sin(even), np.cos(odd)
 
 
+def exponent_of_own_channel(positions: Array, dim: int, base: float, spacing: str) -> tuple[Array, Array]:  # noqa: ARG001  whatever is asked for
+    """Use the exponent c / dim for channel c, so that the cosine of a pair is slower than its sine."""
+    even, odd = (positions[:, None] * base ** (-(2.0 * index(dim) + own) / dim) for own in (0, 1))
+    return np.sin(even), np.cos(odd)
+
+
 def swapped(sine_cosine: tuple[Array, Array]) -> tuple[Array, Array]:
     """Return the cosine first."""
     return sine_cosine[1], sine_cosine[0]
@@ -94,6 +100,13 @@ WAVE_MISTAKES: tuple[tuple[Mistake, Waves], ...] = (
         fix="use 2 * (c // 2)",
         threads=("https://github.com/Kyubyong/transformer/issues/38",),
     ).made_by(exponent_of_channel),
+    Mistake(
+        "exponent-of-own-channel",
+        does="gives the cosine the exponent of its own channel: (2 i + 1) / dim for pair i",
+        should="use 2 i / dim for both: sine and cosine of a pair share a frequency",
+        fix="use 2 * (c // 2) / dim for channel c",
+        origin="in the style of arange(dim) / dim where the channels of a pair share an exponent",
+    ).made_by(exponent_of_own_channel),
     Mistake(
         "exponent-doubled",
         does="doubles the exponent: 4 i / dim for pair i",
