@@ -116,6 +116,8 @@ class Family:
     """Whether the type's code reads of `rope_parameters` only what is nested by kinds of layers."""
     unread: tuple[str, ...] = ()
     """Keys beside the mapping that the type's code doesn't read, though most code does."""
+    whole: bool = False
+    """Whether the type's code turns whole heads, whatever a fraction says, unless something is scaled."""
     fraction: float | None = None
     rotary_dim: int | None = None
     projected: int | None = None
@@ -238,18 +240,19 @@ WHOLE = frozenset(
     {
         *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher"),
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
-        *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
+        *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "embedding_gemma2", "emu3", "ernie4_5"),
+        *("ernie4_5_moe", "ernie4_5_moe_vl", "ernie4_5_vl_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
-        *("gemma3n", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
-        "granitemoehybrid",
+        *("gemma3n", "gemma4", "gemma4_unified", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa"),
+        *("granitemoe", "granitemoe_swa", "granitemoehybrid"),
         *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
-        *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
+        *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "lfm3", "llama", "llama4", "mimi"),
         *("minimax", "ministral", "ministral3", "mistral", "mixtral", "mllama", "modernbert", "modernbert-decoder"),
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
         *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
         *("t5gemma2", "t5gemma2_decoder"),
-        *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
+        *("unlimited_ocr", "vaultgemma", "voxtral_realtime", "zamba2"),
     }
 )
 
@@ -464,6 +467,7 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     tables |= {"original": ORIGINAL_OF}
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
+    classed |= {"whole": name in WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
     return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)

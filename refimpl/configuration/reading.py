@@ -158,10 +158,10 @@ def is_plain(layer: Layer, section: Section, rope: Section | None, own: Family) 
 def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family, notes: Notes) -> Rotation | None:
     inside, nested = of_kind(layer, rope, notes)
     found_base = base(section, inside, layer, own, notes, nested=nested)
-    found_width = width(section, inside, layer, own, notes)
-    scaling = inside
-    if inside is not None and not nested and is_plain(layer, section, rope, own):
-        scaling = None
+    plain = inside is not None and not nested and is_plain(layer, section, rope, own)
+    scaling = None if plain else inside
+    found_width = width(*whole.of_scaled(section, inside, scaling, own), layer, own, notes)
+    if inside is not None and plain:
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
     if scaling is not None and not own.scales and name not in (None, "default"):

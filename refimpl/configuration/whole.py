@@ -68,7 +68,8 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
     indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
     projected = {"projection_dim"} if own.projected is None else set()
-    return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
+    parts = {*spellings.PART} if turns_whole(model_type) else set()
+    return others | indexed | projected | parts | {*own.unread} | {key for _, keys, _, _ in _unread(model_type, own) for key in keys}
 
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
@@ -253,13 +254,14 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if not is_known(model_type):
         _verify_unknown(section, notes)
         return section, rope
-    for name, left, unsaid, rule in _unread(rope, model_type, own):
+    for name, left, unsaid, rule in _unread(model_type, own):
         beside = rope.given(left) if rope else []
         for key, value in (*section.given(left), *beside):
             if value not in unsaid:
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
-    _verify_refused(section, rope, model_type, notes)
+    _verify_list(section, model_type, notes)
+    _verify_parts_of_whole(section, rope, model_type, notes)
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
@@ -303,17 +305,41 @@ def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
             notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
 
 
-def _verify_refused(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
-    """Find a list of bases, and warn of a part of a head beside a scaling, where transformers refuses them."""
+def _verify_list(section: Section, model_type: str, notes: Notes) -> None:
+    """Find a list of bases, where code has none."""
     for key, value in section.given(spellings.BASE):
         if isinstance(value, list):
             notes.find("error", "no-base", key, value, f"be one number: code of {model_type} has no list of bases")
-    if rope is None or not turns_whole(model_type) or "proportional" in (rope.get("rope_type"), rope.get("type")):
+
+
+def _verify_parts_of_whole(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
+    """Warn of a part of a head where code turns whole heads: it isn't read, and refused beside a scaling."""
+    if not turns_whole(model_type):
         return
-    for key, value in (*section.given(spellings.FRACTION), *rope.given(spellings.FRACTION)):
-        if value != 1:
-            rule = f"be left out: beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
-            notes.find("warning", "refused-part", key, value, rule)
+    mappings = [each for kind in entries(rope.values) if (each := rope.below(kind))] if rope else []
+    mappings = mappings or [rope or Section({})]
+    read = [each for each in mappings if "proportional" in _types(each)]
+    scaled = [each for each in mappings if each not in read and any(named not in (*scalings.UNSCALED,) for named in _types(each))]
+    for place in (section, *(each for each in mappings if each not in read)):
+        refused = place in scaled or (place is section and scaled)
+        name = "refused-part" if refused else readers.UNREAD_PART
+        why = f"beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
+        why = why if refused else f"transformers reads it for types that turn a part of a head, not for {model_type}"
+        for key, value in place.given(spellings.FRACTION if refused else () if place is section and read else spellings.PART):
+            if value != 1:
+                notes.find("warning", name, key, value, f"be left out: {why}", follows=map(section.name, spellings.ROPE))
+
+
+def _types(rope: Section) -> list[object]:
+    """Return the rope types that a mapping names."""
+    return [value for _, value in rope.given(("rope_type", "type"))]
+
+
+def of_scaled(section: Section, rope: Section | None, scaling: Section | None, own: Family) -> tuple[Section, Section | None]:
+    """Return the section and the mapping of a kind without parts of a head, where code turns whole heads and nothing is scaled."""
+    if not own.whole or scalings.rope_type(scaling, own, Notes()) != "default":
+        return section, rope
+    return _without(section, spellings.PART), rope and _without(rope, spellings.PART)
 
 
 def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
@@ -323,13 +349,10 @@ def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: 
         notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
 
-def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
+def _unread(model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
     """Yield keys that the code of a model type doesn't read: the warning's name, the keys, values that say nothing, and who reads them."""
     if own.without_every is None:
         yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
-    types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
-    if turns_whole(model_type) and all(named == "default" for named in types):
-        yield readers.UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
     if own.base_fixed:
         yield "unread-base", spellings.BASE, (USUAL_BASE,), "transformers reads it for most types"
     for warning, table, unsaid in readers.TABLES:
