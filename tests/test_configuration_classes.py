@@ -108,7 +108,7 @@ def test_the_defaults_of_a_class_are_read_as_it_turns_and_nothing_is_told_of_the
 
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}
-LINEAR = {"rope_type": "linear", "factor": 4.0}
+LINEAR, OLD = {"rope_type": "linear", "factor": 4.0}, {"type": "linear", "factor": 4.0}
 #: What a class drops, or reads in a way of its own, and what is told of it.
 DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "rope_scaling": LINEAR}, ["unread-mapping"]),
@@ -116,6 +116,10 @@ DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "first_k_dense_replace": 3, "prefix_dense_sliding_window_pattern": 2}, []),
     ("cohere2_moe", {"rope_theta": 5e4, "first_k_dense_replace": 1, "sliding_window_pattern": 3}, []),
     ("deepseek_ocr2_text", {"head_dim": 24, "num_key_value_heads": 4}, ["unread-width"]),
+    *((name, {"rope_scaling": OLD}, ["unread-type"]) for name in ("gemma3_text", "gemma3n_text", "modernbert-decoder", "olmo3")),
+    ("modernbert", {"rope_scaling": OLD}, ["unread-type"]),
+    *((name, {"rope_scaling": {**OLD, **LINEAR}}, []) for name in ("gemma3_text", "t5gemma2_decoder", "olmo3")),
+    ("t5gemma2_decoder", {"rope_scaling": OLD}, ["unread-type"]),
     ("minimax", {"rope_theta": 5e4, "attn_type_list": [0, 0, 0, 1] * 2}, ["unread-layers"]),
     ("mimo_v2_flash", {"rope_theta": 5e4, "swa_rope_theta": 2e4}, ["unread-base", "unread-base"]),
     ("mimo_v2_flash", {"rope_theta": 5e6, "swa_rope_theta": 1e4, "partial_rotary_factor": 0.5}, ["unread-part"]),

@@ -101,11 +101,23 @@ def scales_without_length(section: Section) -> bool:
 
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
+    if own.nested and not own.rope and rope is not None and not entries(rope.values):
+        rope = _of_rope_type(rope, notes)
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
         return section, rope
     rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
     notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
     return _without(section, spellings.ROPE), None
+
+
+def _of_rope_type(rope: Section, notes: Notes) -> Section:
+    """Return a flat mapping without its scaling, where the type's code reads `rope_type` alone and it says `type`."""
+    given = [] if rope.get("rope_type") is not None else rope.given(("type",))
+    for key, value in given:
+        if value != "default":
+            rule = "stand under rope_type, which transformers 5.23 reads alone for this model type: it scales nothing, where 4.57 scales"
+            notes.find("warning", "unread-type", key, value, rule)
+    return _without(rope, rope.values.keys() - {*spellings.BASE}) if given else rope
 
 
 def verify_picks(section: Section, own: Family, notes: Notes) -> None:
