@@ -468,3 +468,14 @@ def test_a_scaling_that_code_of_a_model_type_raises_at_is_refused(rule: str, tol
 
     assert of(reading) == told
     assert [kind.rotation is None for kind in reading.kinds] == [bool(told)]
+
+
+@pytest.mark.parametrize("says", [{"rotary_emb_base": 20_000.0}, {"auto_map": {"AutoConfig": "code.Config"}}])
+@pytest.mark.parametrize("model_type", ["xlm-roberta", "bert"])
+def test_a_word_for_rotation_counts_beside_a_base_or_code_of_its_own_in_a_type_at_rest(model_type: str, says: dict[str, Any]) -> None:
+    sizes = {"hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 2, "position_embedding_type": "rotary"}
+    reading = config.read({"model_type": model_type, **sizes, **says})
+    (kind,) = reading.kinds
+    assert kind.rotation is not None
+    assert kind.rotation.parameters["base"] == says.get("rotary_emb_base", 10_000.0)
+    assert [(each.name, each.got) for each in reading.every_finding] == [("unknown-model-type", repr(model_type))]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from refimpl.configuration import readers, scalings, spellings, temperatures
-from refimpl.configuration.families import FAMILIES, Family, is_known, plain_name, turns_whole
+from refimpl.configuration.families import FAMILIES, Family, family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
 from refimpl.configuration.sections import Section, is_number, near_miss
@@ -52,6 +52,14 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
             return replace(own, unturned=(FULL, SLIDING))
         return replace(own, unturned=(), pattern=None) if turn else replace(own, turns=False, told=True)
     return own
+
+
+def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
+    """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
+    own, word = family(model_type), section.get("position_embedding_type")
+    if own.turns or not own.attends or not isinstance(word, str) or word not in spellings.ROTATION:
+        return model_type
+    return f"{model_type} (own code)" if configuration.get("auto_map") or section.given(ROTARY) else model_type
 
 
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
@@ -426,7 +434,10 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         return
-    if section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
+    if is_known(given := str(section.get("model_type"))):
+        rule = "be a type that turns in transformers: layers are read as the model's own code may turn them, as most types do"
+        notes.find("warning", "unknown-model-type", section.name("model_type"), given, rule)
+    elif section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
