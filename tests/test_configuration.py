@@ -479,3 +479,13 @@ def test_a_word_for_rotation_counts_beside_a_base_or_code_of_its_own_in_a_type_a
     assert kind.rotation is not None
     assert kind.rotation.parameters["base"] == says.get("rotary_emb_base", 10_000.0)
     assert [(each.name, each.got) for each in reading.every_finding] == [("unknown-model-type", repr(model_type))]
+
+
+@pytest.mark.parametrize("widths", [{}, {"qk_rope_head_dim": 0, "qk_nope_head_dim": 0, "v_head_dim": 0}])
+@pytest.mark.parametrize("model_type", ["deepseek_v2", "deepseek_v3"])
+def test_whole_heads_turn_where_latent_attention_is_switched_off(model_type: str, widths: dict[str, int]) -> None:
+    sizes = {"hidden_size": 1280, "num_attention_heads": 10, "num_hidden_layers": 12}
+    says = {"model_type": model_type, "use_mla": False, **widths}
+    switched, plain = (config.read({**sizes, **each}) for each in (says, {"model_type": "llama"}))
+    assert switched.every_finding == ()
+    assert [kind.rotation for kind in switched.kinds] == [kind.rotation for kind in plain.kinds]

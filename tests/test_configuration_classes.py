@@ -109,6 +109,7 @@ def test_the_defaults_of_a_class_are_read_as_it_turns_and_nothing_is_told_of_the
 
 SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}
 LINEAR, OLD = {"rope_type": "linear", "factor": 4.0}, {"type": "linear", "factor": 4.0}
+OF_NOMIC = ["unread-base", "unread-part", "unread-layout"]
 #: What a class drops, or reads in a way of its own, and what is told of it.
 DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "rope_scaling": LINEAR}, ["unread-mapping"]),
@@ -125,6 +126,9 @@ DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("mimo_v2_flash", {"rope_theta": 5e6, "swa_rope_theta": 1e4, "partial_rotary_factor": 0.5}, ["unread-part"]),
     ("muse_glimmer_text", {}, []),
     ("muse_spark_text", {"rope_theta": 1e6}, ["unread-base"]),
+    ("nomic_bert", {"rotary_emb_base": 1e4, "rotary_emb_fraction": 0.5, "rotary_emb_interleaved": True}, OF_NOMIC),
+    ("nomic_bert", {"rotary_emb_base": 1e3, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False}, []),
+    ("stablelm", {"rope_pct": 0.5}, ["unread-part"]),
     ("olmo3", {"rope_theta": 1e6}, ["unread-base"]),
     ("olmo3", {"rope_theta": 5e5}, []),
     ("unlimited_ocr_text", {"head_dim": 24, "num_key_value_heads": 4}, ["unread-width"]),

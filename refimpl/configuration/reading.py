@@ -33,7 +33,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     model_type = whole.of_code(configuration, section, model_type)
     own = family(model_type)
     section = section.respelt(own.spelt)
-    own = whole.settled(section, own, notes)
+    section, own = whole.without_latent(section, whole.settled(section, own, notes), notes)
     verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other

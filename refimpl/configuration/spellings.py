@@ -41,7 +41,7 @@ ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
 SWITCHES = (
-    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI),
+    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", "use_mla", *ALIBI),
     *("rotary_value", "use_rotary_embedding"),
 )
 
@@ -81,6 +81,8 @@ PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_
 
 #: Keys that say which part of a head turns.
 PART = (*FRACTION, *ROTARY_DIM, "qk_rope_head_dim", "qk_nope_head_dim")
+#: The switch of latent attention, and the widths of its heads.
+LATENT, OF_LATENT = "use_mla", ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
 #: By how much queries grow with the logarithm of their position, whatever the rope type is.
 SLOPE = "llama_4_scaling_beta"
 #: Keys of a scaling that are read within its mapping only.
@@ -139,7 +141,7 @@ READ = frozenset(
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
-        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
+        *(*ALIBI, LATENT, BY_LAYER, *PICKED, *PICKS, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )

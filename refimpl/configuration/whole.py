@@ -54,6 +54,15 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
     return own
 
 
+def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section, Family]:
+    """Return a section and a family without latent attention, where a key switches it off."""
+    if section.get(spellings.LATENT) is not False or not (own.latent or section.given(spellings.OF_LATENT)):
+        return section, own
+    says = "no latent attention: whole heads turn, as Llama's do (the model's own code reads it, transformers doesn't)"
+    notes.decide(section.name(spellings.LATENT), section.get(spellings.LATENT), says)
+    return _without(section, spellings.OF_LATENT), replace(own, layout="half", latent=None)
+
+
 def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
     """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
     own, word = family(model_type), section.get("position_embedding_type")
@@ -281,11 +290,12 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
     _verify_list(section, model_type, notes)
+    _verify_unread(section, model_type, own, notes)
+    section = _without(section, [key for key in own.unread if key not in spellings.ROPE])
     _verify_parts_of_whole(section, rope, model_type, notes)
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
-    _verify_unread(section, model_type, own, notes)
     rope = None if rope is not None and rope.path[-1] in own.unread else rope
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
@@ -298,12 +308,14 @@ def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes)
         (spellings.BASE, "unread-base", own.base or USUAL_BASE),
         (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
         (spellings.HEAD_DIM, "unread-width", divided(section)),
+        (spellings.LAYOUT, "unread-layout", own.layout != "half"),
         (spellings.ROPE, "unread-mapping", None),
     ):
         counts = next((value for _, value in section.given(key for key in keys if key not in own.unread)), usual)
         for key, value in section.given(key for key in keys if key in own.unread):
             if value != counts:
-                notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+                takes = "" if counts is None else f", and takes {counts}"
+                notes.find("warning", named, key, value, f"be left out: transformers doesn't read it for {model_type}{takes}")
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:
