@@ -443,3 +443,22 @@ def test_bases_and_widths_of_kinds_that_no_key_says_are_those_of_the_class_in_tr
         assert found is not None
         np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
     assert turning
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "told"),
+    [
+        ("phi3", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "refused-type"),
+        ("phi4_multimodal", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "refused-type"),
+        ("falcon", {"head_dim": 48}, "refused-key"),
+        ("jamba", {"layer_types": ["full_attention"] * 32}, "refused-key"),
+    ],
+)
+def test_what_the_class_of_a_type_raises_an_error_at_is_told(name: str, says: dict[str, Any], told: str) -> None:
+    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
+    sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 32}
+    auto.CONFIG_MAPPING[name](**sizes)
+    refusal = pytest.importorskip("huggingface_hub.errors").StrictDataclassError
+    with pytest.raises((refusal, AttributeError)):
+        auto.CONFIG_MAPPING[name](**sizes, **says)
+    assert told in [finding.name for finding in config.read({"model_type": name, **sizes, **says}).every_finding]

@@ -17,7 +17,7 @@ from refimpl.configuration.defaults import (
     UNEVEN,
     Kinds,
 )
-from refimpl.configuration.readers import ALPHA, SPELT
+from refimpl.configuration.readers import ALPHA, SPELT, TYPES
 
 FULL = ("full_attention",)
 SLIDING = ("sliding_attention",)
@@ -159,6 +159,8 @@ class Family:
     """Whether the type's code reads a scaling."""
     scales: bool = True
     """Whether the type's code takes a scaling at all, and doesn't raise an error at one."""
+    types: tuple[str, ...] = ()
+    """The rope types that the type's class takes, where it raises an error at others."""
     projected_after: bool = False
     """Whether hidden states turn, before queries and keys are made of them."""
     grid: Grid | None = None
@@ -229,7 +231,7 @@ PLAIN = frozenset(
         *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hrm", "hunyuan_v1_dense"),
         *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
-        *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
+        *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
     }
@@ -424,6 +426,7 @@ FAMILIES = {
     "phi-msft": MIXFORMER,
     "phi3": Family(longrope_by_yarn=True),
     "phi3small": Family(base=1e6, unread=NEOX),
+    "phi4_multimodal": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": Family(grid=Grid("joined", "in_turns")),
     "qwen": Family(mapped=False, unread=("rope_theta",), doubles=True),
@@ -467,7 +470,7 @@ def family(model_type: str) -> Family:
     tables = {"head_dim": HEAD_DIM_OF, "full_head_dim": FULL_HEAD_DIM_OF, "latent": LATENT_OF, "sizes": SIZES_OF, "kinds": KINDS}
     tables |= {"original": ORIGINAL_OF}
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
-    classed |= {"whole": name in WHOLE}
+    classed |= {"whole": name in WHOLE, "types": TYPES.get(name, ())}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     alpha = name in ALPHA or not is_known(name)
     return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), nullable=name in NULLABLE, alpha=alpha)

@@ -56,6 +56,14 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "rope_traditional": (),
     "rotary_emb_interleaved": ("nomic_bert",),
 }
+#: Model types whose classes in transformers raise an error at a key, since they work out what it says.
+REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": ("falcon_mamba", "jamba", "mamba", "mamba2")}
+#: The rope types that classes take, where they raise an error at others.
+TYPES: Mapping[str, tuple[str, ...]] = {
+    "cosmos3_edge": ("default",),
+    "phi3": ("default", "longrope"),
+    "phi4_multimodal": ("default", "longrope"),
+}
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 

@@ -169,6 +169,10 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
         key, value = scaling.given(("rope_type", "type"))[0]
         rule = "be default, or left out: transformers 5.23 raises an error at any other for this model type, 4.57 scales nothing"
         notes.find("error", "not-default", key, value, rule)
+    if scaling is not None and own.types and name is not None and name not in own.types:
+        key, value = scaling.given(("rope_type", "type"))[0]
+        rule = f"be {' or '.join(own.types)}, or left out: the class of this model type in transformers raises an error at any other"
+        notes.find("warning", "refused-type", key, value, rule)
     if name is None or found_base is None or found_width is None:
         return None
     return _scaled(name, found_base, found_width, section, scaling, own, notes)

@@ -290,6 +290,11 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
     _verify_list(section, model_type, notes)
+    refused = [key for key, types in readers.REFUSED.items() if plain_name(model_type) in types]
+    for key, value in section.given(refused):
+        rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
+        notes.find("warning", "refused-key", key, value, rule)
+    section = _without(section, refused)
     _verify_unread(section, model_type, own, notes)
     section = _without(section, [key for key in own.unread if key not in spellings.ROPE])
     _verify_parts_of_whole(section, rope, model_type, notes)
