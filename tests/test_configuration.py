@@ -489,3 +489,27 @@ def test_whole_heads_turn_where_latent_attention_is_switched_off(model_type: str
     switched, plain = (config.read({**sizes, **each}) for each in (says, {"model_type": "llama"}))
     assert switched.every_finding == ()
     assert [kind.rotation for kind in switched.kinds] == [kind.rotation for kind in plain.kinds]
+
+
+def test_a_switch_of_the_temperature_that_is_no_switch_concerns_layers_that_do_not_turn_alone() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 5e5}
+    wrong, right = (config.read({"model_type": "llama4_text", **sizes, "attn_temperature_tuning": each}) for each in (4, True))
+    assert [kind.rotation for kind in wrong.kinds] == [kind.rotation for kind in right.kinds]
+    assert [[each.name for each in kind.findings] for kind in wrong.kinds] == [[], ["bad-value"]]
+
+
+def test_of_a_model_that_does_not_turn_no_list_of_layers_is_asked_for() -> None:
+    sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 8, "attention_head_dim": 128}
+    reading = config.read({"model_type": "zamba2", **sizes, "use_mem_rope": False, "hybrid_layer_ids": [1, 5]})
+    assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize("places", [("encoder_config", "decoder_config"), ("vlm_config.text_config",)])
+def test_parts_that_can_turn_are_named_of_a_model_that_says_nothing_of_them_itself(places: tuple[str, ...]) -> None:
+    whole: dict[str, Any] = {"model_type": "unheard_of"}
+    for place in places:
+        outer, _, inner = place.partition(".")
+        part = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 1e4}
+        whole[outer] = {inner: part} if inner else part
+    (finding,) = config.read(whole).every_finding
+    assert f"{' and '.join(places)} can turn" in finding.text

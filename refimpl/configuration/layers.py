@@ -262,11 +262,12 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     nested = any(entries(value) for _, value in section.given(spellings.ROPE))
     if layers is None or (types is None and nested):
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
-    if types is None and (family.unturned or family.picks):
+    if types is None and family.turns and (family.unturned or family.picks):
         rule = "say which layers have which kind of attention: models of this type have several, and every layer is read as one that turns"
         key = "layer_types" if family.derived else family.picks or "layer_types"
         notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
-    _verify_derived(section, types or (), family, notes)
+    if types is not None:
+        _verify_derived(section, types, family, notes)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)

@@ -62,7 +62,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
     kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
     if unknown := tuple(each for each in notes.findings if each.name == "no-rotary-key"):  # nobody knows what its sizes mean
-        kinds = tuple(replace(each, rotation=None, findings=unknown) for each in kinds)
+        kinds = tuple(replace(each, rotation=None, decisions=(), findings=unknown) for each in kinds)
     whole.verify_outside(section, rope, notes)
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
         whole.verify_read(section, rope, kinds, own, notes)

@@ -41,7 +41,7 @@ ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
 SWITCHES = (
-    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", "use_mla", *ALIBI),
+    *(*LAYOUT, *INTERLEAVE, "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", "use_mla", *ALIBI),
     *("rotary_value", "use_rotary_embedding"),
 )
 

@@ -458,8 +458,21 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
+        parts = list(_turning_parts(section))
+        each = "it" if len(parts) == 1 else "each"
         rule = f"be one that posenc knows, or a key such as {spellings.BASE[0]} must say that its layers turn"
+        if parts:
+            rule = f"be one that posenc knows: {' and '.join(parts)} can turn, and {each} can be explained as a file of its own"
         notes.find("error", "no-rotary-key", section.name("model_type"), model_type or None, rule)
+
+
+def _turning_parts(section: Section) -> Iterator[str]:
+    """Yield the mappings below, or one further down, that say how the layers of a part of the model turn."""
+    for part in (part for key in section.values if (part := section.below(key))):
+        if part.given(ROTARY) and part.given((*spellings.LAYERS, *spellings.HIDDEN)):
+            yield ".".join(part.path)
+        elif len(part.path) < 2:
+            yield from _turning_parts(part)
 
 
 def verify_bases(section: Section, notes: Notes) -> None:
