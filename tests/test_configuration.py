@@ -470,6 +470,9 @@ def test_a_scaling_that_code_of_a_model_type_raises_at_is_refused(rule: str, tol
     assert [kind.rotation is None for kind in reading.kinds] == [bool(told)]
 
 
+LONG = {"rope_type": "longrope", "long_factor": [1.0] * 8, "original_max_position_embeddings": 4096}
+
+
 @pytest.mark.parametrize("says", [{"rotary_emb_base": 20_000.0}, {"auto_map": {"AutoConfig": "code.Config"}}])
 @pytest.mark.parametrize("model_type", ["xlm-roberta", "bert"])
 def test_a_word_for_rotation_counts_beside_a_base_or_code_of_its_own_in_a_type_at_rest(model_type: str, says: dict[str, Any]) -> None:
@@ -513,3 +516,37 @@ def test_parts_that_can_turn_are_named_of_a_model_that_says_nothing_of_them_itse
         whole[outer] = {inner: part} if inner else part
     (finding,) = config.read(whole).every_finding
     assert f"{' and '.join(places)} can turn" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("other", "looks"),
+    [
+        ({"peft_type": "LORA", "base_model_name_or_path": "a/model"}, "that of base_model_name_or_path (a/model)"),
+        ({"tokenizer_class": "LlamaTokenizer", "model_max_length": 4096}, "a tokenizer"),
+        ({"eos_token_id": 2, "temperature": 0.6}, "generation"),
+        ({"weight_map": {"a": "b"}}, "an index of weights"),
+        ({"dim": 4096, "n_layers": 2, "n_heads": 32, "n_kv_heads": 8, "rope_theta": 5e5}, "params.json"),
+    ],
+)
+def test_a_file_that_is_no_configuration_of_a_model_is_told_by_what_it_looks_like(other: dict[str, Any], looks: str) -> None:
+    (finding,) = config.read(other).every_finding
+    assert finding.name == "other-file"
+    assert looks in finding.text
+
+
+def test_a_configuration_without_a_model_type_is_no_other_file() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 1e4, "eos_token_id": 2}
+    assert [finding.name for finding in config.read(sizes).every_finding] == ["unknown-model-type"]
+
+
+@pytest.mark.parametrize(
+    ("scaling", "text"),
+    [
+        ({"rope_type": "yarn", "factor": -2, "original_max_position_embeddings": 2048}, "rope_scaling.factor must be at least 1, got -2"),
+        ({**LONG, "short_factor": [1.0] * 7 + ["x"]}, "rope_scaling.short_factor[7] must be a number from 1e-12 to 1e+15, got 'x'"),
+        ({**LONG, "short_factor": {"0": 1}}, "rope_scaling.short_factor must be a list of numbers from 1e-12 to 1e+15, got {'0': 1}"),
+    ],
+)
+def test_of_a_wrong_number_one_thing_is_said_and_it_names_the_entry(scaling: dict[str, Any], text: str) -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 8192}
+    assert [each.text for each in config.read({"model_type": "llama", **sizes, "rope_scaling": scaling}).every_finding] == [text]

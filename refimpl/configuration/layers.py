@@ -34,7 +34,7 @@ def count(section: Section, notes: Notes) -> int | None:
     if found is None:
         return None
     if type(found[1]) is not int or not 1 <= found[1] <= spellings.MOST_LAYERS:
-        notes.find("error", "no-count", *found, f"be a number of layers, at most {spellings.MOST_LAYERS}")
+        notes.find("error", "no-count", *found, f"be a whole number of layers, from 1 to {spellings.MOST_LAYERS}")
         return None
     return found[1]
 
@@ -342,4 +342,4 @@ def named(section: Section, family: Family) -> tuple[str, ...]:
 def entries(rope: object) -> Mapping[str, Any]:
     """Return the mappings of a nested rope mapping by kind; a flat one has none, nor is a mapping of a rope type a kind."""
     within = rope.items() if isinstance(rope, Mapping) else ()
-    return {key: value for key, value in within if isinstance(value, Mapping) and key not in spellings.ROPE}
+    return {key: value for key, value in within if isinstance(value, Mapping) and key not in (*spellings.ROPE, *spellings.WITHIN)}

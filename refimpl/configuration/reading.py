@@ -58,15 +58,15 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if rope is not None and entries(rope.values):
         whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
-    before = tuple(notes.decisions)
-    kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
+    kinds = tuple(kind(layer, indices, section, rope, own, owning, tuple(notes.decisions)) for layer, indices in found.items())
     kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
-    if unknown := tuple(each for each in notes.findings if each.name == "no-rotary-key"):  # nobody knows what its sizes mean
+    if unknown := tuple(each for each in notes.findings if each.name in whole.UNKNOWN):  # nobody knows what its sizes mean
         kinds = tuple(replace(each, rotation=None, decisions=(), findings=unknown) for each in kinds)
     whole.verify_outside(section, rope, notes)
-    if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
+    told = {each.key for kind_of in kinds for each in kind_of.findings if each.level == "error"}
+    if not told:
         whole.verify_read(section, rope, kinds, own, notes)
-    longest = whole.longest_of(section, notes)
+    longest = whole.longest_of(section, told, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
     refused = {each.key for each in every if each.level == "error"}
     found_in_all = first_ones(notes.findings, refused)

@@ -157,6 +157,19 @@ BESIDE = frozenset(
 )
 #: Values with which a key says nothing new.
 TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1}
+#: Keys of other files than a model's configuration, and what each file looks like.
+OF_OTHER_FILES = {
+    "peft_type": "settings of an adapter, and the configuration is that of base_model_name_or_path",
+    "tokenizer_class": "settings of a tokenizer, and the configuration is config.json beside it",
+    "image_processor_type": "settings of a processor of images, and the configuration is config.json beside it",
+    "feature_extractor_type": "settings of a processor, and the configuration is config.json beside it",
+    "weight_map": "an index of weights, and the configuration is config.json beside it",
+    "eos_token_id": "settings of generation, and the configuration is config.json beside it",
+    "_class_name": "a file of diffusers, and the configuration of a language model is in the folder of its part",
+    "class_name": "a configuration of Keras, which posenc doesn't read",
+    "use_scaled_rope": "params.json of Meta, which posenc doesn't read: convert it, or explain config.json of the model for transformers",
+    "n_kv_heads": "params.json of Mistral or Meta, which posenc doesn't read: explain config.json of the model for transformers",
+}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.

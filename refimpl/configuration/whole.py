@@ -27,6 +27,10 @@ UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
 
 
+#: Errors of files that say nothing of a model's layers.
+UNKNOWN = ("no-rotary-key", "other-file")
+
+
 def settled(section: Section, own: Family, notes: Notes) -> Family:
     """Return what a model type says of a model in which single keys decide whether layers turn."""
     hidden = section.get("hidden_size")
@@ -259,12 +263,13 @@ def _biased(key: tuple[str, Any], section: Section, model_type: str, own: Family
     return None
 
 
-def longest_of(section: Section, notes: Notes) -> int | None:
-    """Return how many positions a model has; what is no number of them is an error."""
+def longest_of(section: Section, told: Collection[str], notes: Notes) -> int | None:
+    """Return how many positions a model has; what is no number of them is an error, unless it is told as one."""
     for key, value in section.given(spellings.MAX_LENGTH):
         if type(value) is int and value > 0:
             return value
-        notes.find("error", "bad-length", key, value, "be a number of positions")
+        if key not in told:
+            notes.find("error", "bad-length", key, value, "be a whole number of positions")
     return None
 
 
@@ -451,12 +456,21 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         return
+    named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
+    for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
+        base = section.get("base_model_name_or_path")
+        where = f" ({base})" if key.endswith("peft_type") and base else ""
+        rule = f"be left to a file of another kind: this looks like {spellings.OF_OTHER_FILES[key]}{where}"
+        notes.find("error", "other-file", key, value, rule)
+        return
     if is_known(given := str(section.get("model_type"))):
         rule = "be a type that turns in transformers: layers are read as the model's own code may turn them, as most types do"
         notes.find("warning", "unknown-model-type", section.name("model_type"), given, rule)
     elif section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
+        close = model_type.lower() if is_known(model_type.lower()) else ""
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
-        notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
+        rule += f" (did you mean {close}?)" if close else ""
+        notes.find("warning", "unknown-model-type", section.name("model_type"), section.get("model_type") or model_type or None, rule)
     else:
         parts = list(_turning_parts(section))
         each = "it" if len(parts) == 1 else "each"
