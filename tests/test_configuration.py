@@ -472,3 +472,86 @@ def test_a_scaling_that_code_of_a_model_type_raises_at_is_refused(rule: str, tol
 
     assert of(reading) == told
     assert [kind.rotation is None for kind in reading.kinds] == [bool(told)]
+
+
+LONG = {"rope_type": "longrope", "long_factor": [1.0] * 8, "original_max_position_embeddings": 4096}
+
+
+@pytest.mark.parametrize("says", [{"rotary_emb_base": 20_000.0}, {"auto_map": {"AutoConfig": "code.Config"}}])
+@pytest.mark.parametrize("model_type", ["xlm-roberta", "bert"])
+def test_a_word_for_rotation_counts_beside_a_base_or_code_of_its_own_in_a_type_at_rest(model_type: str, says: dict[str, Any]) -> None:
+    sizes = {"hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 2, "position_embedding_type": "rotary"}
+    reading = config.read({"model_type": model_type, **sizes, **says})
+    (kind,) = reading.kinds
+    assert kind.rotation is not None
+    assert kind.rotation.parameters["base"] == says.get("rotary_emb_base", 10_000.0)
+    assert [(each.name, each.got) for each in reading.every_finding] == [("unknown-model-type", repr(model_type))]
+
+
+@pytest.mark.parametrize("widths", [{}, {"qk_rope_head_dim": 0, "qk_nope_head_dim": 0, "v_head_dim": 0}])
+@pytest.mark.parametrize("model_type", ["deepseek_v2", "deepseek_v3"])
+def test_whole_heads_turn_where_latent_attention_is_switched_off(model_type: str, widths: dict[str, int]) -> None:
+    sizes = {"hidden_size": 1280, "num_attention_heads": 10, "num_hidden_layers": 12}
+    says = {"model_type": model_type, "use_mla": False, **widths}
+    switched, plain = (config.read({**sizes, **each}) for each in (says, {"model_type": "llama"}))
+    assert switched.every_finding == ()
+    assert [kind.rotation for kind in switched.kinds] == [kind.rotation for kind in plain.kinds]
+
+
+def test_a_switch_of_the_temperature_that_is_no_switch_concerns_layers_that_do_not_turn_alone() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 5e5}
+    wrong, right = (config.read({"model_type": "llama4_text", **sizes, "attn_temperature_tuning": each}) for each in (4, True))
+    assert [kind.rotation for kind in wrong.kinds] == [kind.rotation for kind in right.kinds]
+    assert [[each.name for each in kind.findings] for kind in wrong.kinds] == [[], ["bad-value"]]
+
+
+def test_of_a_model_that_does_not_turn_no_layer_is_said_to_turn() -> None:
+    sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 8, "attention_head_dim": 128}
+    reading = config.read({"model_type": "zamba2", **sizes, "use_mem_rope": False})
+    (finding,) = reading.every_finding
+    assert finding.rule.endswith("every layer is read as one that has attention")
+
+
+@pytest.mark.parametrize("places", [("encoder_config", "decoder_config"), ("vlm_config.text_config",)])
+def test_parts_that_can_turn_are_named_of_a_model_that_says_nothing_of_them_itself(places: tuple[str, ...]) -> None:
+    whole: dict[str, Any] = {"model_type": "unheard_of"}
+    for place in places:
+        outer, _, inner = place.partition(".")
+        part = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 1e4}
+        whole[outer] = {inner: part} if inner else part
+    (finding,) = config.read(whole).every_finding
+    assert f"{' and '.join(places)} can turn" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("other", "looks"),
+    [
+        ({"peft_type": "LORA", "base_model_name_or_path": "a/model"}, "that of base_model_name_or_path (a/model)"),
+        ({"tokenizer_class": "LlamaTokenizer", "model_max_length": 4096}, "a tokenizer"),
+        ({"eos_token_id": 2, "temperature": 0.6}, "generation"),
+        ({"weight_map": {"a": "b"}}, "an index of weights"),
+        ({"dim": 4096, "n_layers": 2, "n_heads": 32, "n_kv_heads": 8, "rope_theta": 5e5}, "params.json"),
+    ],
+)
+def test_a_file_that_is_no_configuration_of_a_model_is_told_by_what_it_looks_like(other: dict[str, Any], looks: str) -> None:
+    (finding,) = config.read(other).every_finding
+    assert finding.name == "other-file"
+    assert looks in finding.text
+
+
+def test_a_configuration_without_a_model_type_is_no_other_file() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 1e4, "eos_token_id": 2}
+    assert [finding.name for finding in config.read(sizes).every_finding] == ["unknown-model-type"]
+
+
+@pytest.mark.parametrize(
+    ("scaling", "text"),
+    [
+        ({"rope_type": "yarn", "factor": -2, "original_max_position_embeddings": 2048}, "rope_scaling.factor must be at least 1, got -2"),
+        ({**LONG, "short_factor": [1.0] * 7 + ["x"]}, "rope_scaling.short_factor[7] must be a number from 1e-12 to 1e+15, got 'x'"),
+        ({**LONG, "short_factor": {"0": 1}}, "rope_scaling.short_factor must be a list of numbers from 1e-12 to 1e+15, got {'0': 1}"),
+    ],
+)
+def test_of_a_wrong_number_one_thing_is_said_and_it_names_the_entry(scaling: dict[str, Any], text: str) -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 8192}
+    assert [each.text for each in config.read({"model_type": "llama", **sizes, "rope_scaling": scaling}).every_finding] == [text]

@@ -177,7 +177,7 @@ SCALINGS = {
     "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
 }
 #: What says that transformers raises an error.
-RAISING = {"asked-key", "bad-width", "no-head-dim", "not-default", "null-width", "refused-mapping"}
+RAISING = {"asked-key", "bad-width", "no-head-dim", "not-default", "null-width", "refused-key", "refused-mapping"}
 #: Types whose code reads no mapping, so that only the class checks it; those without code of their own, those that by default don't turn,
 #: and two whose attention raises.
 UNCHECKED = (
@@ -275,6 +275,8 @@ def test_deepseek_v4_reads_no_base_and_no_fraction_within_a_flat_mapping(key: st
     assert agree(reading, transformers.CONFIG_MAPPING["deepseek_v4"](**copy.deepcopy(says))) == 2
 
 
+OLD = {"type": "linear", "factor": 4.0}
+OF_NOMIC = ["unread-base", "unread-part", "unread-layout"]
 #: What a class drops, or reads in a way of its own, and what is told of it.
 DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "rope_scaling": LINEAR}, ["unread-mapping"]),
@@ -282,11 +284,18 @@ DROPPED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("cohere2_moe", {"rope_theta": 5e4, "first_k_dense_replace": 3, "prefix_dense_sliding_window_pattern": 2}, []),
     ("cohere2_moe", {"rope_theta": 5e4, "first_k_dense_replace": 1, "sliding_window_pattern": 3}, []),
     ("deepseek_ocr2_text", {"head_dim": 24, "num_key_value_heads": 4}, ["unread-width"]),
+    *((name, {"rope_scaling": OLD}, ["unread-type"]) for name in ("gemma3_text", "gemma3n_text", "modernbert-decoder", "olmo3")),
+    ("modernbert", {"rope_scaling": OLD}, ["unread-type"]),
+    *((name, {"rope_scaling": {**OLD, **LINEAR}}, []) for name in ("gemma3_text", "t5gemma2_decoder", "olmo3")),
+    ("t5gemma2_decoder", {"rope_scaling": OLD}, ["unread-type"]),
     ("minimax", {"rope_theta": 5e4, "attn_type_list": [0, 0, 0, 1] * 2}, ["unread-layers"]),
     ("mimo_v2_flash", {"rope_theta": 5e4, "swa_rope_theta": 2e4}, ["unread-base", "unread-base"]),
     ("mimo_v2_flash", {"rope_theta": 5e6, "swa_rope_theta": 1e4, "partial_rotary_factor": 0.5}, ["unread-part"]),
     ("muse_glimmer_text", {}, []),
     ("muse_spark_text", {"rope_theta": 1e6}, ["unread-base"]),
+    ("nomic_bert", {"rotary_emb_base": 1e4, "rotary_emb_fraction": 0.5, "rotary_emb_interleaved": True}, OF_NOMIC),
+    ("nomic_bert", {"rotary_emb_base": 1e3, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False}, []),
+    ("stablelm", {"rope_pct": 0.5}, ["unread-part"]),
     ("olmo3", {"rope_theta": 1e6}, ["unread-base"]),
     ("olmo3", {"rope_theta": 5e5}, []),
     ("unlimited_ocr_text", {"head_dim": 24, "num_key_value_heads": 4}, ["unread-width"]),

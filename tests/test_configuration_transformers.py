@@ -192,17 +192,42 @@ def spelt(name: str) -> str:
     return next(each for each in spellings if each in CONFIG_MAPPING_NAMES)
 
 
-@pytest.mark.parametrize("name", sorted(WHOLE - {"cosmos3_edge", "qwen2_5_omni"}))  # need sections of axes, and a part of their own
+#: Of the types that turn whole heads, those that need sections of axes, or a part of their own, and those that nest the mapping alone.
+UNTRIED = {"cosmos3_edge", "ernie4_5_moe_vl", "ernie4_5_vl_moe", "qwen2_5_omni"}
+NESTING = {"embedding_gemma2", "gemma4", "gemma4_unified", "lfm3"}
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE - UNTRIED - NESTING))
 def test_a_type_that_turns_whole_heads_does_so_in_transformers_whatever_a_fraction_says(name: str) -> None:
     pytest.importorskip("transformers", minversion="5.23.0")
     models = pytest.importorskip("conformance.adapters.transformers_configured")
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "max_position_embeddings": 4096}
     width = {} if name == "falcon" else {"head_dim": 16}
+    width |= {"attention_head_dim": 16, "use_mem_rope": True, "layers_block_type": ["hybrid"] * 4} if name == "zamba2" else {}
     sectioned = {"mrope_section": [2, 2, 2, 2] if name == "hunyuan_vl" else [4, 2, 2]} if name.endswith("_vl") else {}
     whole = {"model_type": spelt(name), **sizes, **width, "vocab_size": 64, "rope_scaling": {"rope_type": "default"} | sectioned}
     part = {**whole, "partial_rotary_factor": 0.5}
     assert [len(models.frequencies(configuration=each, layer=2, length=None)) for each in (whole, part)] == [8, 8]
     assert "unread-part" in {finding.name for finding in config.read(part).every_finding}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("name", sorted(each for each in WHOLE if family(each).nested))
+def test_a_part_of_a_head_is_not_read_of_kinds_that_turn_whole_and_is_refused_beside_a_scaling(name: str, *, inside: bool) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    models = pytest.importorskip("conformance.adapters.transformers_configured")
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "max_position_embeddings": 4096}
+    types = {"layer_types": ["full_attention", "sliding_attention"] * 2, "head_dim": 16, "global_head_dim": 16, "vocab_size": 64}
+    part, linear = {"partial_rotary_factor": 0.5}, {"rope_type": "linear", "factor": 2.0}
+    plain, scaled = ({"rope_theta": 1e4, **(part if inside else {}), **each} for each in ({"rope_type": "default"}, linear))
+    flat = {} if inside else part
+    for full, told in ((plain, {"unread-part"}), (scaled, {"unread-part", "refused-part"} if inside else {"refused-part"})):
+        nested = {"full_attention": dict(full), "sliding_attention": dict(plain)}
+        whole = {"model_type": spelt(name), **sizes, **types, **flat, "rope_parameters": nested}
+        reading = config.read(whole)
+        widths = [len(models.frequencies(configuration=whole, layer=layer, length=None)) for layer in (0, 1)]
+        assert {finding.name for finding in reading.every_finding if "-part" in finding.name} == told
+        assert widths == [len(of(kind.rotation, None, LIKE)) for kind in reading.kinds if kind.rotation]
 
 
 @pytest.mark.parametrize(("projection", "heads"), [(768, 12), (2048, 16), (512, 4)])
@@ -419,3 +444,22 @@ def test_bases_and_widths_of_kinds_that_no_key_says_are_those_of_the_class_in_tr
         assert found is not None
         np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
     assert turning
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "told"),
+    [
+        ("phi3", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "not-default"),
+        ("phi4_multimodal", {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "not-default"),
+        ("falcon", {"head_dim": 48}, "refused-key"),
+        ("jamba", {"layer_types": ["full_attention"] * 32}, "refused-key"),
+    ],
+)
+def test_what_the_class_of_a_type_raises_an_error_at_is_told(name: str, says: dict[str, Any], told: str) -> None:
+    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
+    sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 32}
+    auto.CONFIG_MAPPING[name](**sizes)
+    refusal = pytest.importorskip("huggingface_hub.errors").StrictDataclassError
+    with pytest.raises((refusal, AttributeError)):
+        auto.CONFIG_MAPPING[name](**sizes, **says)
+    assert told in [finding.name for finding in config.read({"model_type": name, **sizes, **says}).every_finding]

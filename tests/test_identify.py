@@ -52,10 +52,12 @@ OF_IMAGES = {"vit-mae", "rt-detr", "detr", "vjepa2"}
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; odd widths, of which a function
 #: that is told of them and refuses them all shows no convention; spectra of two axes of which some need the sides of an image, which aren't
-#: set; and two numbers of which float32 shows the quotient only.
+#: set; a length that counts beside given factors only;
+#: and a power that is one where the fastest pair is kept.
 PICKED = {
     ("swin", "relative_bias.bias", "max_distance"), ("dinov3", "axial_rope.rotate", "sides"), ("speecht5", "sinusoidal.add", "odd"),
-    ("numpy", "axial_rope.rotate", "ladder"), ("ggml", "yarn.rotate", "mscale"), ("ggml", "yarn.rotate", "mscale_all_dim"),
+    ("numpy", "axial_rope.rotate", "ladder"), ("longrope", "longrope.attention_factor", "length"),
+    ("hunyuan", "ntk_aware.frequencies", "power"), ("hunyuan", "ntk_aware.rotate", "power"),
 }  # fmt: skip
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3
@@ -167,7 +169,8 @@ def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
     if "axes" in limits and len(set(limits["axes"])) == 1:
         limits = {name: value for name, value in limits.items() if name != "axes"}  # its adapter refuses others by a predicate
     for name in {*declared, *limits}:
-        if (known.label, operation, name) in PICKED:
+        left_out = name not in declared and name in limits and limits[name] is None  # float32 shows the quotient of two mscales only
+        if (known.label, operation, name) in PICKED or left_out:
             continue
         expected = declared.get(name, ALSO.get((known.label, name), "anything"))
         if as_set(limits.get(name, "anything")) != as_set(expected):

@@ -24,7 +24,7 @@ def base(section: Section, rope: Section | None, layer: Layer, family: Family, n
         return _assumed(layer, family, notes)
     key, value = found
     if not is_number(value) or value <= 1:
-        notes.find("error", "no-base", key, value, f"be above 1 and at most {MOST:g}")
+        notes.find("error", "no-base", key, value, f"be a number above 1, at most {MOST:g}")
         return None
     notes.decide(key, value, f"the base is {value:,.10g}")
     return float(value)

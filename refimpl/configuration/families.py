@@ -127,6 +127,8 @@ class Family:
     """Whether the type's code reads of `rope_parameters` only what is nested by kinds of layers."""
     unread: tuple[str, ...] = ()
     """Keys beside the mapping that the type's code doesn't read, though most code does."""
+    whole: bool = False
+    """Whether the type's code turns whole heads, whatever a fraction says, unless something is scaled."""
     fraction: float | None = None
     rounds: bool = False
     """Whether one channel more turns where the part that turns is odd."""
@@ -259,7 +261,7 @@ PLAIN = frozenset(
         *("granite4_vision", "granitemoe", "granitemoe_swa", "granitemoeshared", "higgs_audio_v2", "hunyuan_v1_dense"),
         *("hunyuan_v1_moe", "hyperclovax"),
         *("idefics", "internlm2", "internlm3", "jais2", "jetmoe", "llama", "mimi", "mimo", "minicpm3"),
-        *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe", "phi4_multimodal"),
+        *("ministral", "ministral3", "mistral", "mistral3", "molmo2", "moshi", "olmo", "olmo2", "olmoe"),
         *("qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "t5_gemma_module", "t5gemma", "telechat"),
         *("telechat3", "unlimited_ocr"),
         *("vaultgemma", "voxtral_realtime", "yi"),
@@ -272,18 +274,19 @@ WHOLE = frozenset(
         *("afmoe", "apertus", "arcee", "aria", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_local_encoder"),
         "blt_patcher",
         *("chameleon", "cohere", "cohere2", "cohere2_moe", "cosmos3_edge", "csm", "csm_depth_decoder", "cwm", "dbrx"),
-        *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "emu3", "ernie4_5", "ernie4_5_moe"),
+        *("deepseek_ocr2", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "embedding_gemma2", "emu3", "ernie4_5"),
+        *("ernie4_5_moe", "ernie4_5_moe_vl", "ernie4_5_vl_moe"),
         *("esmc", "eurobert", "exaone4", "exaone_moe", "falcon", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gemma3"),
-        *("gemma3n", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa", "granitemoe", "granitemoe_swa"),
-        "granitemoehybrid",
+        *("gemma3n", "gemma4", "gemma4_unified", "gpt_oss", "granite", "granite4_vision", "granite_docling", "granite_swa"),
+        *("granitemoe", "granitemoe_swa", "granitemoehybrid"),
         *("granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hy_v3", "hyperclovax"),
-        *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "llama", "llama4", "mimi"),
+        *("idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe", "lfm3", "llama", "llama4", "mimi"),
         *("minimax", "ministral", "ministral3", "mistral", "mixtral", "mllama", "modernbert", "modernbert-decoder"),
         *("modernbert_decoder", "molmo2", "moshi", "muse_glimmer", "muse_spark", "nanochat", "nomic_bert", "olmo", "olmo2"),
         *("olmo3", "olmoe", "paddleocr_vl", "phimoe", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3"),
         *("qwen3_moe", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "seed_oss", "smollm3", "starcoder2"),
         *("t5_gemma_module", "t5gemma", "t5gemma2", "t5gemma2_decoder"),
-        *("unlimited_ocr", "vaultgemma", "voxtral_realtime"),
+        *("unlimited_ocr", "vaultgemma", "voxtral_realtime", "zamba2"),
     }
 )
 
@@ -449,7 +452,7 @@ FAMILIES = {
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": Family(turns=False, picks="hybrid_override_pattern"),
-    "nomic_bert": Family(base=1_000.0),
+    "nomic_bert": Family(base=1_000.0, unread=("rotary_emb_base", "rotary_emb_fraction", "rotary_emb_interleaved")),
     "olmo3": Family(base=5e5, kind_bases={"sliding_attention": 5e5}, one_base_before=True, plain=SLIDING, pattern=4, nested=True),
     "openelm": Family(mapped=False, unread=NEOX),
     "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
@@ -458,6 +461,7 @@ FAMILIES = {
     "phi-msft": MIXFORMER,
     "phi3": Family(longrope_by_yarn=True),
     "phi3small": Family(base=1e6, unread=NEOX),
+    "phi4_multimodal": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": Family(grid=Grid("joined", "in_turns")),
     "qwen": Family(mapped=False, unread=("rope_theta",), doubles=True),
@@ -478,7 +482,7 @@ FAMILIES = {
     "seamless_m4t_v2": WITHOUT,
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
-    "stablelm": Family(fraction=0.25),
+    "stablelm": Family(fraction=0.25, unread=("rope_pct",)),
     "stablelm_epoch": Family(fraction=0.25, mapped=False, unread=("partial_rotary_factor",)),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     **dict.fromkeys(("t5gemma2", "t5gemma2_decoder"), GEMMA3),
@@ -503,6 +507,7 @@ def family(model_type: str) -> Family:
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
     classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
+    classed |= {"whole": name in WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)

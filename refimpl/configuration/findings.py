@@ -94,7 +94,8 @@ def first_ones(findings: Iterable[Finding], refused: Collection[str]) -> tuple[F
     def follows(finding: Finding) -> bool:
         return any(f"{key}.".startswith(f"{each}.") for each in finding.follows for key in refused)
 
-    return tuple(each for each in findings if (each.level == "error" or each.key not in refused) and not follows(each))
+    kept = [each for each in findings if (each.level == "error" or each.key not in refused) and not follows(each)]
+    return tuple({(each.key, each.got) if each.level == "error" else each: each for each in reversed(kept)}.values())[::-1]
 
 
 @dataclass

@@ -34,7 +34,7 @@ def count(section: Section, family: Family, notes: Notes) -> int | None:
     if found is None:
         return None
     if type(found[1]) is not int or not 1 <= found[1] <= spellings.MOST_LAYERS:
-        notes.find("error", "no-count", *found, f"be a number of layers, at most {spellings.MOST_LAYERS}")
+        notes.find("error", "no-count", *found, f"be a whole number of layers, from 1 to {spellings.MOST_LAYERS}")
         return None
     return found[1] * (_runs(section, notes) if family.cycles and section.get(spellings.STACK) is None else 1)
 
@@ -321,13 +321,14 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     nested = any(entries(value) for _, value in section.given(spellings.ROPE))
     if layers is None or (types is None and nested):
         return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
-    if types is None and (family.unturned or family.picks):
+    if types is None and ((family.turns and family.unturned) or family.picks):
         does = "turns" if family.turns else "has attention"
         kinds_of = "say which layers have which kind of attention: models of this type have several"
         rule = f"{kinds_of}, and every layer is read as one that {does}"
         key = "layer_types" if family.derived else family.picks or "layer_types"
         notes.find("warning", "no-layer-types", section.name(key), None, rule, follows=map(section.name, spellings.OF_LAYERS))
-    _verify_derived(section, types or (), family, notes)
+    if types is not None:
+        _verify_derived(section, types, family, notes)
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)
@@ -402,4 +403,4 @@ def named(section: Section, family: Family) -> tuple[str, ...]:
 def entries(rope: object) -> Mapping[str, Any]:
     """Return the mappings of a nested rope mapping by kind; a flat one has none, nor is a mapping of a rope type a kind."""
     within = rope.items() if isinstance(rope, Mapping) else ()
-    return {key: value for key, value in within if isinstance(value, Mapping) and key not in spellings.ROPE}
+    return {key: value for key, value in within if isinstance(value, Mapping) and key not in (*spellings.ROPE, *spellings.WITHIN)}

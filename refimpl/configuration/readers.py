@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "nomic_bert", "qwen")
+OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "qwen")
 GEMMA4 = ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")
 MODERNBERT = ("modernbert", "modernbert-decoder", "modernbert_decoder")
 GRANITE_SWA = ("granite_swa", "granitemoe_swa")
@@ -20,7 +20,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "rope_embedding_base": ("phi3small",),
     "rope_freq_constant": ("openelm",),
     "rotary_base": (),
-    "rotary_emb_base": OF_NEOX,
+    "rotary_emb_base": (*OF_NEOX, "nomic_bert"),
     "rotary_embedding_base": ("seamless_m4t", "wav2vec2-bert", "wav2vec2-conformer"),
     "swa_rope_theta": ("dots3_note", "mimo_v2_flash"),
 }
@@ -56,6 +56,8 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "rope_traditional": (),
     "rotary_emb_interleaved": ("nomic_bert",),
 }
+#: Model types whose classes in transformers raise an error at a key, since they work out what it says.
+REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": ("falcon_mamba", "jamba", "mamba", "mamba2")}
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 

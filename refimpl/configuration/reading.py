@@ -30,9 +30,10 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
         return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
+    model_type = whole.of_code(configuration, section, model_type)
     own = family(model_type)
     section = section.respelt(own.spelt)
-    own = whole.settled(section, own, notes)
+    section, own = whole.without_latent(section, whole.settled(section, own, notes), notes)
     verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
@@ -57,15 +58,15 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if rope is not None and entries(rope.values):
         whole.verify_nested(section, rope, found, own, notes)
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
-    before = tuple(notes.decisions)
-    kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
+    kinds = tuple(kind(layer, indices, section, rope, own, owning, tuple(notes.decisions)) for layer, indices in found.items())
     kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
-    if unknown := tuple(each for each in notes.findings if each.name == "no-rotary-key"):  # nobody knows what its sizes mean
-        kinds = tuple(replace(each, rotation=None, findings=unknown) for each in kinds)
+    if unknown := tuple(each for each in notes.findings if each.name in whole.UNKNOWN):  # nobody knows what its sizes mean
+        kinds = tuple(replace(each, rotation=None, decisions=(), findings=unknown) for each in kinds)
     whole.verify_outside(section, rope, notes)
-    if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
+    told = {each.key for kind_of in kinds for each in kind_of.findings if each.level == "error"}
+    if not told:
         whole.verify_read(section, rope, kinds, own, notes)
-    longest = whole.longest_of(section, notes)
+    longest = whole.longest_of(section, told, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
     refused = {each.key for each in every if each.level == "error"}
     found_in_all = first_ones(notes.findings, refused)
@@ -158,10 +159,10 @@ def is_plain(layer: Layer, section: Section, rope: Section | None, own: Family) 
 def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family, notes: Notes) -> Rotation | None:
     inside, nested = of_kind(layer, rope, notes)
     found_base = base(section, inside, layer, own, notes, nested=nested)
-    found_width = width(section, inside, layer, own, notes)
-    scaling = inside
-    if inside is not None and not nested and is_plain(layer, section, rope, own):
-        scaling = None
+    plain = inside is not None and not nested and is_plain(layer, section, rope, own)
+    scaling = None if plain else inside
+    found_width = width(*whole.of_scaled(section, inside, scaling, own), layer, own, notes)
+    if inside is not None and plain:
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)
     if scaling is not None and name is not None:

@@ -345,8 +345,11 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
         value = rope.get(key)
         if value is None:  # told with the keys that must be there
             continue
-        if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
+        wrong = (index for index, each in enumerate(value) if not is_number(each) or each <= 0) if isinstance(value, list) else ()
+        if not isinstance(value, list):
             notes.find("error", "bad-list", rope.name(key), value, f"be a list of numbers {SIZES}")
+        elif (index := next(iter(wrong), None)) is not None:
+            notes.find("error", "bad-list", f"{rope.name(key)}[{index}]", value[index], f"be a number {SIZES}")
         elif len(value) != pairs:
             rule = f"have a number for each of the {pairs} pairs"
             notes.find("error", "wrong-length", rope.name(key), Amount(f"{len(value)} numbers"), rule)

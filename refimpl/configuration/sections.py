@@ -137,7 +137,8 @@ def verify_keys(section: Section, asked: Collection[str], unread: Collection[str
         if key in asked:
             continue
         cutoff = 0.8 if positional else 0.92
-        close = _elsewhere(section, key) or near_miss(key.lower(), {*spellings.READ, *spellings.WITHIN}.difference(unread), cutoff)
+        scalars = spellings.WITHIN if not isinstance(value, Mapping) else ()  # a mapping is meant by no key that has a number
+        close = _elsewhere(section, key) or near_miss(key.lower(), {*spellings.READ, *scalars}.difference(unread), cutoff)
         if (key == f"{close}s" and isinstance(value, list)) or (key == "layer_type" and isinstance(value, str)):
             continue  # many where the key that is read has one, or one where it has many
         of_another_part = key.endswith(f"_{close}") and section.get(close) is not None

@@ -40,7 +40,7 @@ ALIBI = ("alibi", "use_alibi")
 #: What code of latent attention reads: whether it turns neighbours.
 INTERLEAVE = ("rope_interleave",)
 SWITCHES = (
-    *(*LAYOUT, *INTERLEAVE, "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", *ALIBI),
+    *(*LAYOUT, *INTERLEAVE, "use_dynamic_ntk", "use_logn_attn", "use_mem_rope", "use_mla", *ALIBI),
     *("rotary_value", "use_rotary_embedding"),
 )
 
@@ -88,6 +88,8 @@ PICKING = re.compile(r"(attn|attention|hybrid).*(layer|_idx|_ind|_type|_period|_
 
 #: Keys that say which part of a head turns.
 PART = (*FRACTION, *ROTARY_DIM, "qk_rope_head_dim", "qk_nope_head_dim")
+#: The switch of latent attention, and the widths of its heads.
+LATENT, OF_LATENT = "use_mla", ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
 #: By how much queries grow with the logarithm of their position, whatever the rope type is.
 SLOPE = "llama_4_scaling_beta"
 #: Keys of a scaling that are read within its mapping only.
@@ -146,7 +148,7 @@ READ = frozenset(
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
         *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
-        *(*ALIBI, BY_LAYER, *PICKED, *PICKS, *PERIOD, LINEAR_CONFIG, *UNREAD_WIDTHS, ATTENTION_CONFIG),
+        *(*ALIBI, LATENT, BY_LAYER, *PICKED, *PICKS, *PERIOD, LINEAR_CONFIG, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
 )
@@ -162,6 +164,19 @@ BESIDE = frozenset(
 )
 #: Values with which a key says nothing new.
 TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1}
+#: Keys of other files than a model's configuration, and what each file looks like.
+OF_OTHER_FILES = {
+    "peft_type": "settings of an adapter, and the configuration is that of base_model_name_or_path",
+    "tokenizer_class": "settings of a tokenizer, and the configuration is config.json beside it",
+    "image_processor_type": "settings of a processor of images, and the configuration is config.json beside it",
+    "feature_extractor_type": "settings of a processor, and the configuration is config.json beside it",
+    "weight_map": "an index of weights, and the configuration is config.json beside it",
+    "eos_token_id": "settings of generation, and the configuration is config.json beside it",
+    "_class_name": "a file of diffusers, and the configuration of a language model is in the folder of its part",
+    "class_name": "a configuration of Keras, which posenc doesn't read",
+    "use_scaled_rope": "params.json of Meta, which posenc doesn't read: convert it, or explain config.json of the model for transformers",
+    "n_kv_heads": "params.json of Mistral or Meta, which posenc doesn't read: explain config.json of the model for transformers",
+}
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.

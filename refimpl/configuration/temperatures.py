@@ -16,7 +16,7 @@ SWITCH, LOGARITHM = "attn_temperature_tuning", "use_logn_attn"
 def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, *, rests: bool) -> Temperature | None:
     """Return what multiplies the queries of layers that turn, or rest; none where nothing does, or a number breaks a rule."""
     if own.temperature:
-        return _of_llama_4(section, notes) if rests and section.get(SWITCH) not in (False, 0) else None
+        return _of_llama_4(section, notes) if rests and section.get(SWITCH) is not False else None
     if own.learned:
         notes.assume("slopes", None, "queries grow with the logarithm of their position, by numbers that the weights hold for each head")
         return Temperature(LEARNED_SCALE, {})
@@ -36,6 +36,9 @@ def unscaled(others: Iterable[Temperature | None]) -> Temperature:
 
 def _of_llama_4(section: Section, notes: Notes) -> Temperature | None:
     tuning = section.get(SWITCH)
+    if tuning is not None and not isinstance(tuning, bool):
+        notes.find("error", "bad-value", section.name(SWITCH), tuning, "be true or false: it is for layers that don't turn")
+        return None
     note = notes.assume if tuning is None else notes.decide
     grows = "queries of layers that don't turn are multiplied by a number that grows with the position"
     note(section.name(SWITCH), tuning, grows + (", as in this model type" if tuning is None else ""))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from refimpl.configuration import readers, scalings, spellings, temperatures
-from refimpl.configuration.families import FAMILIES, Family, is_known, plain_name, turns_whole
+from refimpl.configuration.families import FAMILIES, Family, family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
 from refimpl.configuration.sections import Section, is_number, near_miss
@@ -25,6 +25,10 @@ USUAL_BASE = 10_000
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
 ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
+
+
+#: Errors of files that say nothing of a model's layers.
+UNKNOWN = ("no-rotary-key", "other-file")
 
 
 def settled(section: Section, own: Family, notes: Notes) -> Family:
@@ -54,6 +58,23 @@ def settled(section: Section, own: Family, notes: Notes) -> Family:
     return own
 
 
+def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section, Family]:
+    """Return a section and a family without latent attention, where a key switches it off."""
+    if section.get(spellings.LATENT) is not False or not (own.latent or section.given(spellings.OF_LATENT)):
+        return section, own
+    says = "no latent attention: whole heads turn, as Llama's do (the model's own code reads it, transformers doesn't)"
+    notes.decide(section.name(spellings.LATENT), section.get(spellings.LATENT), says)
+    return _without(section, spellings.OF_LATENT), replace(own, layout="half", latent=None)
+
+
+def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
+    """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
+    own, word = family(model_type), section.get("position_embedding_type")
+    if own.turns or not own.attends or not isinstance(word, str) or word not in spellings.ROTATION:
+        return model_type
+    return f"{model_type} (own code)" if configuration.get("auto_map") or section.given(ROTARY) else model_type
+
+
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
     """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
     reads = own.base_mapping or not is_known(model_type)
@@ -69,7 +90,8 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     others |= {*(spellings.PERIOD if own.period is None else ()), *(() if own.numbered else (spellings.LINEAR_CONFIG,))}
     indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
     projected = {"projection_dim"} if own.projected is None else set()
-    return others | indexed | projected | {*own.unread} | {key for _, keys, _, _ in _unread(None, model_type, own) for key in keys}
+    parts = {*spellings.PART} if turns_whole(model_type) else set()
+    return others | indexed | projected | parts | {*own.unread} | {key for _, keys, _, _ in _unread(model_type, own) for key in keys}
 
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
@@ -146,6 +168,8 @@ def of_flat(section: Section, rope: Section | None, own: Family, notes: Notes) -
 
 def only_nested(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None]:
     """Return the section and the mapping without a flat one under the new name, where the type's code reads a nested one alone."""
+    if own.nested and not own.rope and rope is not None and not entries(rope.values):
+        rope = _of_rope_type(rope, notes)
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
         return section, rope
     if "flat" in own.refused:
@@ -153,6 +177,16 @@ def only_nested(section: Section, rope: Section | None, own: Family, notes: Note
     rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
     notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
     return _without(section, spellings.ROPE), None
+
+
+def _of_rope_type(rope: Section, notes: Notes) -> Section:
+    """Return a flat mapping without its scaling, where the type's code reads `rope_type` alone and it says `type`."""
+    given = [] if rope.get("rope_type") is not None else rope.given(("type",))
+    for key, value in given:
+        if value != "default":
+            rule = "stand under rope_type, which transformers 5.23 reads alone for this model type: it scales nothing, where 4.57 scales"
+            notes.find("warning", "unread-type", key, value, rule)
+    return _without(rope, rope.values.keys() - {*spellings.BASE}) if given else rope
 
 
 def verify_picks(section: Section, own: Family, notes: Notes) -> None:
@@ -277,12 +311,13 @@ def _biased(key: tuple[str, Any], section: Section, model_type: str, own: Family
     return None
 
 
-def longest_of(section: Section, notes: Notes) -> int | None:
-    """Return how many positions a model has; what is no number of them is an error."""
+def longest_of(section: Section, told: Collection[str], notes: Notes) -> int | None:
+    """Return how many positions a model has; what is no number of them is an error, unless it is told as one."""
     for key, value in section.given(spellings.MAX_LENGTH):
         if type(value) is int and value > 0:
             return value
-        notes.find("error", "bad-length", key, value, "be a number of positions")
+        if key not in told:
+            notes.find("error", "bad-length", key, value, "be a whole number of positions")
     return None
 
 
@@ -301,17 +336,24 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if not is_known(model_type):
         _verify_unknown(section, notes)
         return section, rope
-    for name, left, unsaid, rule in _unread(rope, model_type, own):
+    for name, left, unsaid, rule in _unread(model_type, own):
         beside = rope.given(left) if rope else []
         for key, value in (*section.given(left), *beside):
             if value not in unsaid:
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
-    _verify_refused(section, rope, model_type, notes)
+    _verify_list(section, model_type, notes)
+    refused = [key for key, types in readers.REFUSED.items() if plain_name(model_type) in types]
+    for key in (key for key in refused if key in section.values):
+        rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
+        notes.find("warning", "refused-key", section.name(key), section.values[key], rule)
+    section = _without(section, refused)
+    _verify_unread(section, model_type, own, notes)
+    section = _without(section, [key for key in own.unread if key not in spellings.ROPE])
+    _verify_parts_of_whole(section, rope, model_type, notes)
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = _without(section, spellings.ROPE), None
-    _verify_unread(section, model_type, own, notes)
     rope = None if rope is not None and rope.path[-1] in own.unread else rope
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
@@ -324,12 +366,14 @@ def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes)
         (spellings.BASE, "unread-base", own.base or USUAL_BASE),
         (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
         (spellings.HEAD_DIM, "unread-width", divided(section)),
+        (spellings.LAYOUT, "unread-layout", own.layout != "half"),
         (spellings.ROPE, "unread-mapping", None),
     ):
         counts = next((value for _, value in section.given(key for key in keys if key not in own.unread)), usual)
         for key, value in section.given(key for key in keys if key in own.unread):
             if value != counts:
-                notes.find("warning", named, key, value, f"be left out: transformers reads it for most types, not for {model_type}")
+                takes = "" if counts is None else f", and takes {counts}"
+                notes.find("warning", named, key, value, f"be left out: transformers doesn't read it for {model_type}{takes}")
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:
@@ -351,17 +395,41 @@ def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
             notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
 
 
-def _verify_refused(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
-    """Find a list of bases, and warn of a part of a head beside a scaling, where transformers refuses them."""
+def _verify_list(section: Section, model_type: str, notes: Notes) -> None:
+    """Find a list of bases, where code has none."""
     for key, value in section.given(spellings.BASE):
         if isinstance(value, list):
             notes.find("error", "no-base", key, value, f"be one number: code of {model_type} has no list of bases")
-    if rope is None or not turns_whole(model_type) or "proportional" in (rope.get("rope_type"), rope.get("type")):
+
+
+def _verify_parts_of_whole(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
+    """Warn of a part of a head where code turns whole heads: it isn't read, and refused beside a scaling."""
+    if not turns_whole(model_type):
         return
-    for key, value in (*section.given(spellings.FRACTION), *rope.given(spellings.FRACTION)):
-        if value != 1:
-            rule = f"be left out: beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
-            notes.find("warning", "refused-part", key, value, rule)
+    mappings = [each for kind in entries(rope.values) if (each := rope.below(kind))] if rope else []
+    mappings = mappings or [rope or Section({})]
+    read = [each for each in mappings if "proportional" in _types(each)]
+    scaled = [each for each in mappings if each not in read and any(named not in (*scalings.UNSCALED,) for named in _types(each))]
+    for place in (section, *(each for each in mappings if each not in read)):
+        refused = place in scaled or (place is section and scaled)
+        name = "refused-part" if refused else readers.UNREAD_PART
+        why = f"beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
+        why = why if refused else f"transformers reads it for types that turn a part of a head, not for {model_type}"
+        for key, value in place.given(spellings.FRACTION if refused else () if place is section and read else spellings.PART):
+            if value != 1:
+                notes.find("warning", name, key, value, f"be left out: {why}", follows=map(section.name, spellings.ROPE))
+
+
+def _types(rope: Section) -> list[object]:
+    """Return the rope types that a mapping names."""
+    return [value for _, value in rope.given(("rope_type", "type"))]
+
+
+def of_scaled(section: Section, rope: Section | None, scaling: Section | None, own: Family) -> tuple[Section, Section | None]:
+    """Return the section and the mapping of a kind without parts of a head, where code turns whole heads and nothing is scaled."""
+    if not own.whole or scalings.rope_type(scaling, own, Notes()) != "default":
+        return section, rope
+    return _without(section, spellings.PART), rope and _without(rope, spellings.PART)
 
 
 def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
@@ -371,13 +439,10 @@ def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: 
         notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
 
 
-def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
+def _unread(model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
     """Yield keys that the code of a model type doesn't read: the warning's name, the keys, values that say nothing, and who reads them."""
     if own.without_every is None:
         yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
-    types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
-    if turns_whole(model_type) and all(named == "default" for named in types):
-        yield readers.UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
     if own.base_fixed:
         yield "unread-base", spellings.BASE, (USUAL_BASE,), "transformers reads it for most types"
     for warning, table, unsaid in readers.TABLES:
@@ -439,12 +504,37 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         return
-    if section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
+    named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
+    for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
+        base = section.get("base_model_name_or_path")
+        where = f" ({base})" if key.endswith("peft_type") and base else ""
+        rule = f"be left to a file of another kind: this looks like {spellings.OF_OTHER_FILES[key]}{where}"
+        notes.find("error", "other-file", key, value, rule)
+        return
+    if is_known(given := str(section.get("model_type"))):
+        rule = "be a type that turns in transformers: layers are read as the model's own code may turn them, as most types do"
+        notes.find("warning", "unknown-model-type", section.name("model_type"), given, rule)
+    elif section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
+        close = model_type.lower() if is_known(model_type.lower()) else ""
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
-        notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
+        rule += f" (did you mean {close}?)" if close else ""
+        notes.find("warning", "unknown-model-type", section.name("model_type"), section.get("model_type") or model_type or None, rule)
     else:
+        parts = list(_turning_parts(section))
+        each = "it" if len(parts) == 1 else "each"
         rule = f"be one that posenc knows, or a key such as {spellings.BASE[0]} must say that its layers turn"
+        if parts:
+            rule = f"be one that posenc knows: {' and '.join(parts)} can turn, and {each} can be explained as a file of its own"
         notes.find("error", "no-rotary-key", section.name("model_type"), model_type or None, rule)
+
+
+def _turning_parts(section: Section) -> Iterator[str]:
+    """Yield the mappings below, or one further down, that say how the layers of a part of the model turn."""
+    for part in (part for key in section.values if (part := section.below(key))):
+        if part.given(ROTARY) and part.given((*spellings.LAYERS, *spellings.HIDDEN)):
+            yield ".".join(part.path)
+        elif len(part.path) < 2:
+            yield from _turning_parts(part)
 
 
 def verify_bases(section: Section, notes: Notes) -> None:

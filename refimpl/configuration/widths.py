@@ -61,11 +61,12 @@ def of_layer(section: Section, layer: Layer, family: Family) -> tuple[Section, F
     return replace(section, values=others).respelt(common), replace(family, latent=(still, head - still))
 
 
-def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | None:
-    """Return the number of channels that a key gives, or note that it is none."""
+def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False, of: str = "channels") -> int | None:
+    """Return the number of channels, or of heads, that a key gives, or note that it is none."""
     key, value = pair
     if type(value) is not int or not 1 <= value <= spellings.MOST_CHANNELS or (even and value % 2):
-        notes.find("error", "bad-width", key, value, f"be {'an even' if even else 'a'} number of channels")
+        rule = f"be {'an even' if even else 'a whole'} number of {of}, from {1 + even} to {spellings.MOST_CHANNELS}"
+        notes.find("error", "bad-width", key, value, rule)
         return None
     return value
 
@@ -102,7 +103,7 @@ def _divided(section: Section, family: Family, notes: Notes) -> int | None:
         rule = f"be given, or hidden_size and num_attention_heads{_below(section)}"
         notes.find("error", "no-head-dim", section.name("head_dim"), None, rule)
         return None
-    channels, among = whole(hidden[0], notes), whole(number[0], notes)
+    channels, among = whole(hidden[0], notes), whole(number[0], notes, of="heads")
     if channels is None or among is None:
         return None
     wide, twice = (2 * channels, "twice ") if family.twice else (channels, "")
@@ -187,7 +188,7 @@ def _projected(section: Section, head_dim: int, least: int, notes: Notes) -> int
     """Return how many channels turn where half of the projection is divided among the heads, at least so many."""
     given = section.given(("projection_dim",))
     channels, among = whole(given[0], notes) if given else 768, section.given(spellings.HEADS)[:1]
-    number = whole(among[0], notes) if among else None
+    number = whole(among[0], notes, of="heads") if among else None
     if channels is None or number is None:
         return None
     turning = max(channels // (2 * number), least)

@@ -84,7 +84,7 @@ def of_kind(kind: Kind, length: int | None, like: Array) -> Iterator[Line]:
     """Yield what layers of a kind do, and why."""
     if kind.rotation is not None:
         yield from of_rotation(kind.rotation, length, like)
-    elif any(finding.level == "error" for finding in kind.findings):
+    elif not kind.rests and any(finding.level == "error" for finding in kind.findings):
         yield "bad", "  turns     can't be said: see the errors"
     else:
         yield "", "  turns     no channel"
