@@ -10,6 +10,7 @@ from refimpl.configuration.findings import Notes, shown
 
 #: Of what size numbers of a configuration are at least and at most, if they aren't 0.
 LEAST, MOST = 1e-12, 1e15
+UNKNOWN = "be left out, or be one of the keys that docs/configurations.md names: posenc doesn't know what it does"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def verify_keys(section: Section, asked: Collection[str], unread: Collection[str
         if close and not of_another_part:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
         elif positional:
-            notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")
+            notes.find("warning", "unread-key", section.name(key), value, UNKNOWN)
 
 
 def _elsewhere(section: Section, key: str) -> str:

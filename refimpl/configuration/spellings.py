@@ -163,7 +163,7 @@ BESIDE = frozenset(
     }
 )
 #: Values with which a key says nothing new.
-TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1}
+TRUISMS = {"rotary": True, "rope_position_scale": 1, "rotary_scaling_factor": 1, "use_mrope": False}
 #: Keys of other files than a model's configuration, and what each file looks like.
 OF_OTHER_FILES = {
     "peft_type": "settings of an adapter, and the configuration is that of base_model_name_or_path",
