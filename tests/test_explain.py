@@ -215,6 +215,15 @@ def test_an_indexer_is_told_as_its_model_type_has_it(
     assert said in explained(tmp_path, capsys, model_type, rope_theta=1e4, **keys)
 
 
+def test_of_one_layer_the_ways_are_told_in_which_libraries_differ_on_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, told = model(tmp_path, "meta-llama/Llama-4-Scout-17B-16E"), []
+    for layer in ("0", "3"):
+        cli.main(["explain", path, "--layer", layer])
+        told.append("mlx-vlm ignored the" in capsys.readouterr().out)
+
+    assert told == [True, False]
+
+
 @pytest.mark.parametrize(
     ("model_type", "keys"),
     [

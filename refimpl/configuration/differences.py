@@ -1,11 +1,11 @@
 """Keys that libraries are known to read in different ways, each with a thread; libraries are told of, none of them is the truth."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from refimpl.configuration.families import plain_name
-from refimpl.configuration.findings import Reading, Rotation
+from refimpl.configuration.findings import Kind, Reading, Rotation
 from refimpl.configuration.indexers import UNREAD as IGNORED
 from refimpl.configuration.readers import ALPHA
 from refimpl.configuration.scalings import MSCALES
@@ -160,10 +160,10 @@ DIFFERENCES = (
 )
 
 
-def applying(reading: Reading) -> Iterator[tuple[str, Difference]]:
-    """Yield the keys of a configuration on which libraries differ, each way once."""
+def applying(reading: Reading, kinds: Sequence[Kind] | None = None) -> Iterator[tuple[str, Difference]]:
+    """Yield the keys of a configuration on which libraries differ, each way once; where kinds of layers are said, on those of theirs."""
     told = set()
-    for kind in reading.kinds:
+    for kind in reading.kinds if kinds is None else kinds:
         for decision in (each for each in kind.decisions if not each.assumed):
             for difference in DIFFERENCES:
                 read = difference.key == decision.key.rsplit(".", 1)[-1] and difference.told in decision.says

@@ -32,7 +32,7 @@ def lines(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Arr
     for group in alike(kinds):
         yield "head", " and ".join(heading(kind, reading.kinds) for kind in group)
         yield from of_kind(group[0], length, like)
-    for key, difference in applying(reading):
+    for key, difference in applying(reading, kinds):
         yield "", f"differs     {key}: {difference.says} ({difference.link})"
     for finding in every(reading, kinds):
         yield STYLES[finding.level], f"{finding.level:<12}{finding.name}: {finding.text}"
@@ -205,7 +205,7 @@ def document(reading: Reading, kinds: Sequence[Kind], length: int | None, like: 
         "format": 1,
         "model_type": reading.model_type,
         "kinds": [_kind(kind, length, like) for kind in kinds],
-        "differences": [{"key": key, "says": each.says, "link": each.link} for key, each in applying(reading)],
+        "differences": [{"key": key, "says": each.says, "link": each.link} for key, each in applying(reading, kinds)],
         "findings": [_finding(each) for each in every(reading, kinds)],
     }
 
