@@ -106,7 +106,7 @@ def test_a_phase_that_grows_with_the_position_is_told() -> None:
     clues = told("rope.rotate", turned_further(lambda positions: 1e-3 * positions), layout="half", direction="positive")
 
     assert "a phase error: every pair keeps its length, and the angle is off in proportion to the position" in clues
-    assert "right at position 0, wrong from position 1 on" in clues
+    assert "right at position 0, wrong from position 1 on, and at negative ones" in clues
 
 
 def test_a_phase_of_far_positions_alone_does_not_grow_with_the_position() -> None:
