@@ -505,6 +505,30 @@ def test_a_switch_of_the_temperature_that_is_no_switch_concerns_layers_that_do_n
     assert [[each.name for each in kind.findings] for kind in wrong.kinds] == [[], ["bad-value"]]
 
 
+def test_of_a_list_of_bases_that_code_has_not_one_thing_is_told() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}
+    reading = config.read({"model_type": "llama", **sizes, "rope_theta": [5e5]})
+    assert [finding.name for finding in reading.every_finding] == ["no-base"]
+
+
+def test_a_null_for_the_original_length_is_told_to_be_refused_by_some() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8, "max_position_embeddings": 4096}
+    scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": None}
+    (finding,) = config.read({"model_type": "mistral", **sizes, "rope_theta": 1e4, "rope_scaling": scaling}).every_finding
+    assert finding.rule.startswith("be a number, or left out, as some code raises an error at null")
+
+
+def test_seamless_m4t_v2_spells_its_kind_of_positions_in_its_own_way() -> None:
+    reading = config.read({"model_type": "seamless_m4t_v2", "position_embeddings_type": "relative_key"})
+    assert reading.every_finding == ()
+    assert [kind.rotation for kind in reading.kinds] == [None]
+
+
+@pytest.mark.parametrize("key", ["zero_optimization", "log_history", "added_tokens", "general.architecture"])
+def test_a_file_of_another_kind_is_told_by_a_key_of_it(key: str) -> None:
+    assert [finding.name for finding in config.read({key: [], "epoch": 1.0}).every_finding] == ["other-file"]
+
+
 def test_of_a_model_that_does_not_turn_no_layer_is_said_to_turn() -> None:
     sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 8, "attention_head_dim": 128}
     reading = config.read({"model_type": "zamba2", **sizes, "use_mem_rope": False})

@@ -400,6 +400,9 @@ def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(
     ("text", "said"),
     [
         ("{", "must be a JSON file"),
+        ("version https://git-lfs.github.com/spec/v1", "got a pointer of Git LFS: fetch the file that it stands for"),
+        ("<!DOCTYPE html>", "got a web page: download the file itself"),
+        ("GGUF", "got weights in GGUF: give config.json of the model"),
         ("[1]", "must be a JSON object"),
         ('{"rope_theta": 1, "rope_theta": 2}', "every key must stand once, got 'rope_theta' twice"),
         ("\x00\xff", "must be a JSON file"),

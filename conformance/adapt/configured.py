@@ -62,6 +62,12 @@ DECLARED = ("layout", "direction")
 MOST_BYTES, MOST_KEYS = 16 << 20, 10_000
 #: How many names a message shows.
 SHOWN = 3
+#: What a file begins with that is no JSON, and what it is.
+OTHERWISE = {
+    b"version https://git-lfs": "a pointer of Git LFS: fetch the file that it stands for",
+    b"<": "a web page: download the file itself",
+    b"GGUF": "weights in GGUF: give config.json of the model that they were made of",
+}
 #: The lists of factors that an operation takes as arrays, and a configuration as lists.
 FACTORS = ("short", "long")
 
@@ -84,7 +90,8 @@ def loaded(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"
+        known = [what for start, what in OTHERWISE.items() if text.startswith(start)]
+        message = f"{path.name} must be a JSON file, got {known[0] if known else f'{type(error).__name__}: {error}'}"
         raise ConfigurationError(message) from error
     if not isinstance(found, Mapping):
         message = f"{path.name} must be a JSON object, got {type(found).__name__}"

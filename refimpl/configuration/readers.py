@@ -79,6 +79,7 @@ SPELT: Mapping[str, Mapping[str, str]] = {
     "moonshine": {"decoder_num_attention_heads": "num_attention_heads", "decoder_num_hidden_layers": "num_hidden_layers"},
     "phi-msft": {"n_positions": "max_position_embeddings"},
     "sam2_video": OF_MEMORY,
+    "seamless_m4t_v2": {"position_embeddings_type": "position_embedding_type"},
     "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
 }
 

@@ -319,7 +319,8 @@ def original_length(section: Section, rope: Section, notes: Notes) -> tuple[str,
     """Return the trained length: inside or outside the mapping; without one, what most code takes is the longest length."""
     found = agreed(rope.given((ORIGINAL,)) + section.given((ORIGINAL,)), "two-lengths", "the original length", notes)
     if found is None and (longest := section.given(spellings.MAX_LENGTH)):
-        rule = f"be given: without it code takes {longest[0][0]} ({longest[0][1]})"
+        wanted = "be a number, or left out, as some code raises an error at null" if ORIGINAL in rope.values else "be given"
+        rule = f"{wanted}: without it code takes {longest[0][0]} ({longest[0][1]})"
         notes.find("warning", "no-original-length", rope.name(ORIGINAL), None, rule)
         return longest[0]
     if found is None:

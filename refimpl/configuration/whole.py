@@ -342,7 +342,7 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
             if value not in unsaid:
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = _without(section, left), rope and _without(rope, left)
-    _verify_list(section, model_type, notes)
+    section = _without(section, _listed(section, model_type, notes))
     refused = [key for key, types in readers.REFUSED.items() if plain_name(model_type) in types]
     for key in (key for key in refused if key in section.values):
         rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
@@ -395,11 +395,13 @@ def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
             notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
 
 
-def _verify_list(section: Section, model_type: str, notes: Notes) -> None:
-    """Find a list of bases, where code has none."""
-    for key, value in section.given(spellings.BASE):
-        if isinstance(value, list):
-            notes.find("error", "no-base", key, value, f"be one number: code of {model_type} has no list of bases")
+def _listed(section: Section, model_type: str, notes: Notes) -> list[str]:
+    """Return keys of a base that have a list of bases, which is an error where code has none."""
+    listed = [key for key in spellings.BASE if isinstance(section.get(key), list)]
+    for key in listed:
+        rule = f"be one number: code of {model_type} has no list of bases"
+        notes.find("error", "no-base", section.name(key), section.get(key), rule)
+    return listed
 
 
 def _verify_parts_of_whole(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
