@@ -330,6 +330,18 @@ def wide_heads(x, positions):
     return halves(x, positions[:, None] * frequencies(512))
 
 
+def raised_frequencies(dim, scale=4.0):
+    return frequencies(dim, 10_000.0 * scale ** (dim / (dim - 2)))
+
+
+def wrongly_raised_frequencies(dim, scale=4.0):
+    return frequencies(dim, 10_000.0 * scale ** ((dim - 2) / dim))
+
+
+def frequencies_of_a_quarter(dim):
+    return np.concatenate([frequencies(dim, 1e6)[: dim // 8], np.zeros(dim // 2 - dim // 8)])
+
+
 def long_base(x, positions):
     return neighbours(x, positions[:, None] * frequencies(x.shape[-1], 12345.678))
 

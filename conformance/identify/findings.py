@@ -7,6 +7,8 @@ from typing import Any
 
 from conformance.diagnosis.search import shortest
 
+#: Said of a width where others are taken.
+ANOTHER = "at other widths it is another"
 #: The view of a function that returns numbers where an array is asked for.
 LISTED = "a list of numbers"
 #: The view of a function that returns a number beside the array that is asked for.

@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.identify import additive, attention, axis_tables, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Confidence, Identity, Seen
+from conformance.identify.findings import ANOTHER, Confidence, Identity, Seen
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import FAR, FIRST, Probe
 from conformance.identify.rules import sibling
@@ -27,8 +27,6 @@ OTHER_ODD = "odd widths: they are taken, and give other rows than any convention
 SIZES = ("width", "num_heads", "axes", "sections")
 #: Said of code that takes where positions begin, or all of them.
 IGNORED = "{0} changes nothing: rows are those of positions from 0 on, whatever {0} says"
-#: Said of a width where others are taken.
-ANOTHER = "at other widths it is another"
 #: Said of code that reshapes to so many, or has tables of them.
 ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside others"
 #: Said of code that takes cosines and sines, and reads others than those of a token for it.

@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.identify import rotary, turns
 from conformance.identify.asking import Refused
-from conformance.identify.findings import LISTED, WITH_NUMBER, Identity, Seen
+from conformance.identify.findings import ANOTHER, LISTED, WITH_NUMBER, Identity, Seen
 from conformance.identify.ladders import Ladder, followed, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -93,11 +93,29 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     if width != 2 * value.size:
         return Identity(None, f"{value.size} numbers for a width of {width}: frequencies are half as many")
     ladders, told = [*_ladders(value, probe)], {"head_dim": width}
-    found, said = rule(ladders, taking(*probe.plan.probed, axes=["pair"]), told, probe.settings)
+    candidates, narrower = taking(*probe.plan.probed, axes=["pair"]), [*_narrower(probe, width)]
+    wide = [replace(ladder, settings={**ladder.settings, "head_dim": width}) for ladder in ladders]
+    found, said = rule([*wide, *narrower], candidates, told, probe.settings) if narrower else (None, ())
+    everywhere = not narrower or found is not None
+    if found is None:
+        found, said = rule(ladders, candidates, told, probe.settings)
     if found is None:
         listed = ", ".join(f"{theta:.6g}" for theta in value)
         return Identity(None, "frequencies on no known ladder", {}, (f"radians per position: {listed}",))
-    return Identity(found.operation.name, found.words, found.parameters, said, found.notes, follows=followed(found, ladders, told))
+    shown = found.parameters if everywhere else {**found.parameters, "head_dim": Seen(width, why=ANOTHER)}
+    return Identity(found.operation.name, found.words, shown, said, found.notes, follows=followed(found, ladders, told))
+
+
+def _narrower(probe: Probe, width: int) -> Iterator[Ladder]:
+    """Yield the frequencies of half the width, where the function is told of it and is given nothing else."""
+    if not probe.takes("width") or _factors(probe):
+        return
+    try:
+        value = one(probe.having(width=width // 2))
+    except Refused:
+        return
+    if value.shape == (width // 4,):
+        yield Ladder(value, np.full(value.shape, EXACT), {"head_dim": width // 2})
 
 
 def _ladders(value: np.ndarray, probe: Probe) -> Iterator[Ladder]:
