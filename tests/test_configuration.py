@@ -539,6 +539,30 @@ def test_a_file_that_is_no_configuration_of_a_model_is_told_by_what_it_looks_lik
     assert looks in finding.text
 
 
+@pytest.mark.parametrize(
+    ("model_type", "telling"),
+    [("chatglm", {"position_encoding_2d": True}), ("chatglm", {"inner_hidden_size": 256}), ("glm", {"block_position_encoding": True})],
+)
+def test_an_older_architecture_of_the_same_name_has_no_numbers(model_type: str, telling: dict[str, Any]) -> None:
+    (kind,) = config.read({"model_type": model_type, "hidden_size": 64, "num_attention_heads": 2, "num_layers": 2, **telling}).kinds
+
+    assert kind.rotation is None
+    assert [(finding.level, finding.name, finding.key) for finding in kind.findings] == [("error", "other-architecture", *telling)]
+
+
+@pytest.mark.parametrize(
+    ("class_name", "turns", "told"), [("Chronos2Model", 1, ["unknown-model-type"]), ("T5ForConditionalGeneration", 0, [])]
+)
+def test_a_type_that_does_not_turn_does_where_classes_of_another_one_have_a_rotary_key(
+    class_name: str, turns: bool, told: list[str]
+) -> None:
+    sizes = {"d_model": 128, "d_kv": 64, "num_heads": 2, "num_layers": 2}
+    reading = config.read({"model_type": "t5", "architectures": [class_name], "rope_theta": 1e4, **sizes})
+
+    assert len([kind for kind in reading.kinds if kind.rotation is not None]) == turns
+    assert of(reading) == told
+
+
 def test_a_configuration_without_a_model_type_is_no_other_file() -> None:
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 1e4, "eos_token_id": 2}
     assert [finding.name for finding in config.read(sizes).every_finding] == ["unknown-model-type"]

@@ -28,7 +28,7 @@ ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTA
 
 
 #: Errors of files that say nothing of a model's layers.
-UNKNOWN = ("no-rotary-key", "other-file")
+UNKNOWN = ("no-rotary-key", "other-file", "other-architecture")
 
 
 def settled(section: Section, own: Family, notes: Notes) -> Family:
@@ -70,9 +70,30 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
 def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
     """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
     own, word = family(model_type), section.get("position_embedding_type")
-    if own.turns or not own.attends or not isinstance(word, str) or word not in spellings.ROTATION:
+    if own.turns or not own.attends:
         return model_type
-    return f"{model_type} (own code)" if configuration.get("auto_map") or section.given(ROTARY) else model_type
+    rotary = bool(section.given(ROTARY))
+    said = isinstance(word, str) and word in spellings.ROTATION and (configuration.get("auto_map") or rotary)
+    return f"{model_type} (own code)" if said or (rotary and _of_other_class(section, model_type)) else model_type
+
+
+def _of_other_class(section: Section, model_type: str) -> bool:
+    """Whether classes are named, and none of them by the model type."""
+    given = section.get("architectures")
+    names = [_plain(each) for each in given if isinstance(each, str)] if isinstance(given, list) else []
+    return bool(names) and not any(name.startswith(_plain(plain_name(model_type))) for name in names)
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _verify_architecture(section: Section, model_type: str, notes: Notes) -> None:
+    """Find a key that only code of another architecture has, whose name the model type is too."""
+    keys, says = readers.NAMESAKES.get(model_type, ((), ""))
+    for key, value in section.given(keys)[:1]:
+        rule = f"be left to another architecture that calls itself {model_type}, which posenc doesn't read: {says}"
+        notes.find("error", "other-architecture", key, value, rule)
 
 
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
@@ -503,6 +524,7 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
+        _verify_architecture(section, model_type, notes)
         return
     named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
     for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
