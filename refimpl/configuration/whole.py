@@ -67,6 +67,17 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
     return _without(section, spellings.OF_LATENT), replace(own, layout="half", latent=None)
 
 
+def of_encoder(section: Section, model_type: str, notes: Notes) -> str:
+    """Return the model type, or that of its encoder of images, where a file of the encoder alone has the name of the whole."""
+    names = (f"{model_type}_vision", f"{model_type}_vision_encoder")
+    encoder = next((name for name in names if name in FAMILIES and FAMILIES[name].grid is not None), model_type)
+    says = section.given(spellings.OF_ENCODERS)
+    if encoder == model_type or section.path or not says or section.given(spellings.OF_WHOLES):
+        return model_type
+    notes.decide("model_type", model_type, f"this is the encoder of images of that model, {encoder}, since {says[0][0]} is given")
+    return encoder
+
+
 def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
     """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
     own, word = family(model_type), section.get("position_embedding_type")
