@@ -122,3 +122,22 @@ def test_an_encoder_of_images_that_has_the_name_of_its_model_is_read_as_the_enco
 def test_a_model_that_has_a_patch_size_at_its_top_is_no_encoder_of_images(beside: dict[str, Any]) -> None:
     sizes = {"hidden_size": 256, "num_attention_heads": 2, "num_hidden_layers": 2, "patch_size": 14}
     assert read({"model_type": "qwen2_5_vl", **sizes, **beside}).model_type == "qwen2_5_vl"
+
+
+FLAT = {"rope_theta": 5e4, "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "told"),
+    [
+        ({"model_type": "glm4v", **FLAT}, ["no-section"]),
+        ({"model_type": "glm4v_moe", **FLAT}, ["no-section"]),
+        ({"model_type": "glm4v", "text_config": {"model_type": "glm4v_text", **FLAT}}, []),
+        ({"model_type": "glm4v_text", **FLAT}, []),
+        ({"model_type": "paddleocr_vl", **FLAT}, []),
+    ],
+)
+def test_a_language_model_at_the_top_is_warned_of_where_its_class_does_not_read_it_there(
+    configuration: Mapping[str, Any], told: list[str]
+) -> None:
+    assert [finding.name for finding in read(configuration).every_finding if finding.name == "no-section"] == told

@@ -82,13 +82,8 @@ def assumed(decision: Decision, taken: Collection[str]) -> Decision:
 
 
 def kind(
-    layer: Layer,
-    indices: tuple[int, ...] | None,
-    section: Section,
-    rope: Section | None,
-    own: Family,
-    owning: frozenset[int] | None,
-    before: tuple[Any, ...],
+    layer: Layer, indices: tuple[int, ...] | None, section: Section, rope: Section | None, own: Family,
+    owning: frozenset[int] | None, before: tuple[Any, ...],
 ) -> Kind:
     """Return what layers of a kind do."""
     notes = Notes(list(before))

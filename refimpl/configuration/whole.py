@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import readers, scalings, spellings, temperatures
+from refimpl.configuration import defaults, readers, scalings, spellings, temperatures
 from refimpl.configuration.families import FAMILIES, Family, family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
@@ -21,6 +21,8 @@ UNJUDGED = {
 AWAY = "be left out, or the model's own code be used, which alone reads it: transformers drops it, wherever it stands"
 #: The base that says nothing, as most code takes it where none is given.
 USUAL_BASE = 10_000
+#: Where the language model stands in a model of more than text.
+TEXT = "text_config"
 #: Keys that say which layers turn.
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
@@ -536,6 +538,7 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
         _verify_architecture(section, model_type, notes)
+        _verify_nesting(section, model_type, notes)
         return
     named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
     for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
@@ -568,6 +571,14 @@ def _turning_parts(section: Section) -> Iterator[str]:
             yield ".".join(part.path)
         elif len(part.path) < 2:
             yield from _turning_parts(part)
+
+
+def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn of a language model whose keys stand at the top, where the class of the whole reads none of them."""
+    keys = [key for key, _ in section.given((*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN))]
+    if keys and model_type in defaults.TEXT_WITHIN and not section.path:
+        rule = f"be given: transformers 5.23 reads {', '.join(keys)} there alone for {model_type}, and takes what its class has"
+        notes.find("warning", "no-section", TEXT, None, rule)
 
 
 def verify_bases(section: Section, notes: Notes) -> None:
