@@ -252,6 +252,18 @@ def test_a_base_in_a_mapping_of_attentions_own_is_read_and_warned_of_where_it_st
     assert of(reading) == told
 
 
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({"use_mem_rope": True, "use_long_context": True}, ["unread-base"]),
+        ({"use_mem_rope": True, "use_long_context": False}, []),
+        ({"use_mem_rope": False, "use_long_context": True}, []),
+    ],
+)
+def test_a_base_that_transformers_4_57_raises_for_long_sequences_is_warned_of(beside: dict[str, Any], told: list[str]) -> None:
+    assert of(config.read({**FOUR, "model_type": "zamba2", "layers_block_type": ["mamba", "mamba", "hybrid", "hybrid"], **beside})) == told
+
+
 def test_heads_are_as_wide_as_a_mapping_by_layers_says() -> None:
     wide = {"head_dim": 512}
     keys = {"model_type": "gemma4_text", "layer_types": BOTH, "per_layer_config": {"01": wide, "3": wide}}

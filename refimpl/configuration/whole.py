@@ -286,6 +286,11 @@ def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
         if value != counts[1]:
             rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
             notes.find("warning", "unread-base", key, value, rule)
+    for key, value in section.given((own.raised_before,)) if own.turns else ():
+        if value is True:
+            raised = "transformers 4.57 multiplies it by 8^(d/(d-2)), where heads have d channels, and 5.23 doesn't"
+            rule = f"be left out, and {section.name(spellings.BASE[0])} be what is meant: {raised}"
+            notes.find("warning", "unread-base", key, value, rule)
     nested = any(entries(value) for _, value in section.given(spellings.ROPE))
     for key, value in section.given(spellings.BASE[:1]) if own.one_base_before and not nested else ():
         for kind, usual in own.kind_bases.items():
