@@ -252,6 +252,18 @@ def test_a_base_in_a_mapping_of_attentions_own_is_read_and_warned_of_where_it_st
     assert of(reading) == told
 
 
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({"use_mem_rope": True, "use_long_context": True}, ["unread-base"]),
+        ({"use_mem_rope": True, "use_long_context": False}, []),
+        ({"use_mem_rope": False, "use_long_context": True}, []),
+    ],
+)
+def test_a_base_that_transformers_4_57_raises_for_long_sequences_is_warned_of(beside: dict[str, Any], told: list[str]) -> None:
+    assert of(config.read({**FOUR, "model_type": "zamba2", "layers_block_type": ["mamba", "mamba", "hybrid", "hybrid"], **beside})) == told
+
+
 def test_heads_are_as_wide_as_a_mapping_by_layers_says() -> None:
     wide = {"head_dim": 512}
     keys = {"model_type": "gemma4_text", "layer_types": BOTH, "per_layer_config": {"01": wide, "3": wide}}
@@ -561,6 +573,26 @@ def test_a_file_that_is_no_configuration_of_a_model_is_told_by_what_it_looks_lik
     (finding,) = config.read(other).every_finding
     assert finding.name == "other-file"
     assert looks in finding.text
+
+
+@pytest.mark.parametrize(
+    ("model_type", "telling"),
+    [("chatglm", {"position_encoding_2d": True}), ("chatglm", {"inner_hidden_size": 256}), ("glm", {"block_position_encoding": True})],
+)
+def test_an_older_architecture_of_the_same_name_has_no_numbers(model_type: str, telling: dict[str, Any]) -> None:
+    (kind,) = config.read({"model_type": model_type, "hidden_size": 64, "num_attention_heads": 2, "num_layers": 2, **telling}).kinds
+
+    assert kind.rotation is None
+    assert [(finding.level, finding.name, finding.key) for finding in kind.findings] == [("error", "other-architecture", *telling)]
+
+
+@pytest.mark.parametrize(("class_name", "told"), [("Chronos2Model", ["unknown-model-type"]), ("T5ForConditionalGeneration", [])])
+def test_a_type_that_does_not_turn_does_where_a_class_of_another_one_has_a_rotary_key(class_name: str, told: list[str]) -> None:
+    sizes = {"d_model": 128, "d_kv": 64, "num_heads": 2, "num_layers": 2}
+    reading = config.read({"model_type": "t5", "architectures": [class_name], "rope_theta": 1e4, **sizes})
+
+    assert [kind.rotation is not None for kind in reading.kinds] == [told != []]
+    assert of(reading) == told
 
 
 def test_a_configuration_without_a_model_type_is_no_other_file() -> None:

@@ -102,3 +102,42 @@ def test_a_key_of_the_encoder_is_suggested_only_where_it_is_read(model_type: str
 @pytest.mark.parametrize("key", ["max_image_size", "min_image_size"])
 def test_the_least_and_the_most_of_a_size_are_not_taken_for_misspelt_keys(key: str) -> None:
     assert read({"model_type": "qwen2_vl", **QWEN2, "vision_config": {**MERGED, key: 512}}).every_finding == ()
+
+
+@pytest.mark.parametrize(
+    "model_type", ["glm4v", "glm4v_moe", "paddleocr_vl", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl", "qwen3_5", "qwen3_vl"]
+)
+def test_an_encoder_of_images_that_has_the_name_of_its_model_is_read_as_the_encoder(model_type: str) -> None:
+    encoder = {"depth": 2, "hidden_size": 128, "num_heads": 2, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}
+    reading = read({**encoder, "model_type": model_type})
+    own = read({**encoder, "model_type": reading.model_type})
+
+    assert reading.model_type.startswith(f"{model_type}_vision")
+    assert [kind.rotation and kind.rotation.on_axes for kind in reading.kinds] == ["axial_rope.rotate"]
+    assert [kind.rotation for kind in reading.kinds] == [kind.rotation for kind in own.kinds]
+    assert reading.every_finding == ()
+
+
+@pytest.mark.parametrize("beside", [{"vocab_size": 1000}, {"vision_config": {"depth": 2}}])
+def test_a_model_that_has_a_patch_size_at_its_top_is_no_encoder_of_images(beside: dict[str, Any]) -> None:
+    sizes = {"hidden_size": 256, "num_attention_heads": 2, "num_hidden_layers": 2, "patch_size": 14}
+    assert read({"model_type": "qwen2_5_vl", **sizes, **beside}).model_type == "qwen2_5_vl"
+
+
+FLAT = {"rope_theta": 5e4, "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 100}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "told"),
+    [
+        ({"model_type": "glm4v", **FLAT}, ["no-section"]),
+        ({"model_type": "glm4v_moe", **FLAT}, ["no-section"]),
+        ({"model_type": "glm4v", "text_config": {"model_type": "glm4v_text", **FLAT}}, []),
+        ({"model_type": "glm4v_text", **FLAT}, []),
+        ({"model_type": "paddleocr_vl", **FLAT}, []),
+    ],
+)
+def test_a_language_model_at_the_top_is_warned_of_where_its_class_does_not_read_it_there(
+    configuration: Mapping[str, Any], told: list[str]
+) -> None:
+    assert [finding.name for finding in read(configuration).every_finding if finding.name == "no-section"] == told

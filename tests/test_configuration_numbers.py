@@ -199,12 +199,12 @@ def test_pairs_follow_the_axes_that_the_configuration_and_the_model_type_say() -
     x, places = features(16), np.stack([POSITIONS, POSITIONS + 3, 2 * POSITIONS], axis=-1)
     sections: dict[str, Any] = {"sections": (2, 3, 3), "head_dim": 16, "base": 5e5, "layout": "half"}
     scaling = {"type": "mrope", "mrope_section": [4, 2, 2], "mrope_interleaved": True}
-    turns = {**MULTIMODAL, "model_type": "qwen3_vl", "head_dim": 16, "rope_scaling": scaling}
+    turns = {**MULTIMODAL, "model_type": "qwen3_vl_text", "head_dim": 16, "rope_scaling": scaling}
 
     assert np.array_equal(config.rotate_on_axes(MULTIMODAL, x, places), mrope.rotate(x, places, **sections))
     given = {**sections, "sections": (4, 2, 2), "order": "interleaved"}
     assert np.array_equal(config.rotate_on_axes(turns, x, places), mrope.rotate(x, places, **given))
-    ernie = {**MULTIMODAL, "model_type": "ernie4_5_vl_moe", "rope_scaling": {"type": "mrope", "mrope_section": [3, 3, 2]}}
+    ernie = {**MULTIMODAL, "model_type": "ernie4_5_vl_moe_text", "rope_scaling": {"type": "mrope", "mrope_section": [3, 3, 2]}}
     given = {**sections, "sections": (2, 3, 3), "order": "first_last", "layout": "interleaved"}
     assert np.array_equal(config.rotate_on_axes(ernie, x, places), mrope.rotate(x, places, **given))
 

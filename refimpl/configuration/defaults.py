@@ -37,6 +37,11 @@ RESOLVING = (
     *("higgs_audio_v2", "hyperclovax", "internlm3", "jais2", "llama", "mimi", "minicpm3", "mistral", "moshi", "nemotron", "nomic_bert"),
     *("paddleocr_vl", "qwen3_vl_moe", "unlimited_ocr", "voxtral_realtime"),
 )
+#: Types whose classes read the language model's keys in `text_config` alone, and take their defaults where these stand at the top.
+TEXT_WITHIN = (
+    *("cosmos3_edge", "ernie4_5_vl_moe", "exaone4_5", "glm4v", "glm4v_moe", "glm_ocr", "qwen3_5", "qwen3_5_moe", "qwen3_vl"),
+    *("qwen3_vl_moe", "qwen4_exp"),
+)
 #: Rope types for which transformers computes with that key, and doesn't divide where it is null.
 DIVIDING = ("dynamic", "longrope", "yarn")
 #: Types whose classes have hidden states that their heads can't share equally: transformers leaves the rest out.

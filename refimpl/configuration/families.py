@@ -80,6 +80,8 @@ class Family:
     base: float | None = None
     base_before: str = ""
     """The key that transformers 4.57 took for the base before all others, and 5.23 doesn't read."""
+    raised_before: str = ""
+    """The key with which transformers 4.57 raised the base as for a sequence eight times as long, and 5.23 doesn't."""
     base_mapping: bool = False
     """Whether the base stands in a mapping of its own."""
     base_fixed: bool = False
@@ -492,6 +494,7 @@ FAMILIES = {
     "zamba": Family(turns=False, twice=True, period=(6, 4), before=("linear_attention", "linear_attention", "hybrid")),
     "zamba2": Family(
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
+        raised_before="use_long_context",
     ),
     "zaya": Family(base=5e6, fraction=0.5),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),

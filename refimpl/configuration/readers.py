@@ -58,6 +58,17 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 #: Model types whose classes in transformers raise an error at a key, since they work out what it says.
 REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": ("falcon_mamba", "jamba", "mamba", "mamba2")}
+#: Keys of another architecture that has the name of a known model type, and what its code does.
+NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "chatglm": (
+        ("position_encoding_2d", "inner_hidden_size"),
+        "the code of the first ChatGLM turns whole heads, and with position_encoding_2d either half of one by a position of its own",
+    ),
+    "glm": (
+        ("block_position_encoding", "relative_encoding", "spell_func"),
+        "the code of the first GLM adds what it learned of positions, and turns nothing",
+    ),
+}
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 

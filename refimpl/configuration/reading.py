@@ -30,7 +30,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
         return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
-    model_type = whole.of_code(configuration, section, model_type)
+    model_type = whole.of_code(configuration, section, whole.of_encoder(section, model_type, notes))
     own = family(model_type)
     section = section.respelt(own.spelt)
     section, own = whole.without_latent(section, whole.settled(section, own, notes), notes)

@@ -8,6 +8,9 @@ SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_conf
 #: The same of models whose parts that read and write text are both under keys of their own.
 SECTIONS_OF_TWO = {"t5gemma": (("decoder",), ("encoder",)), "t5gemma2": (("decoder",), ("encoder", "text_config"))}
 
+#: Keys of an encoder of images, at the top of a file of its own, and keys that such a file never has.
+OF_ENCODERS, OF_WHOLES = ("patch_size", "depth"), ("vocab_size", "vision_config", "num_key_value_heads")
+
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth", "num_transformer_layers")
 HIDDEN = ("n_embed", "hidden_size", "n_embd", "d_model")
 #: The same of an encoder of images; beside it, hidden_size may be that of the language model.

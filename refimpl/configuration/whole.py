@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import readers, scalings, spellings, temperatures
+from refimpl.configuration import defaults, readers, scalings, spellings, temperatures
 from refimpl.configuration.families import FAMILIES, Family, family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
@@ -21,6 +21,8 @@ UNJUDGED = {
 AWAY = "be left out, or the model's own code be used, which alone reads it: transformers drops it, wherever it stands"
 #: The base that says nothing, as most code takes it where none is given.
 USUAL_BASE = 10_000
+#: Where the language model stands in a model of more than text.
+TEXT = "text_config"
 #: Keys that say which layers turn.
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
@@ -28,7 +30,7 @@ ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTA
 
 
 #: Errors of files that say nothing of a model's layers.
-UNKNOWN = ("no-rotary-key", "other-file")
+UNKNOWN = ("no-rotary-key", "other-file", "other-architecture")
 
 
 def settled(section: Section, own: Family, notes: Notes) -> Family:
@@ -67,12 +69,44 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
     return _without(section, spellings.OF_LATENT), replace(own, layout="half", latent=None)
 
 
+def of_encoder(section: Section, model_type: str, notes: Notes) -> str:
+    """Return the model type, or that of its encoder of images, where a file of the encoder alone has the name of the whole."""
+    names = (f"{model_type}_vision", f"{model_type}_vision_encoder")
+    encoder = next((name for name in names if name in FAMILIES and FAMILIES[name].grid is not None), model_type)
+    says = section.given(spellings.OF_ENCODERS)
+    if encoder == model_type or section.path or not says or section.given(spellings.OF_WHOLES):
+        return model_type
+    notes.decide("model_type", model_type, f"this is the encoder of images of that model, {encoder}, since {says[0][0]} is given")
+    return encoder
+
+
 def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
     """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
     own, word = family(model_type), section.get("position_embedding_type")
-    if own.turns or not own.attends or not isinstance(word, str) or word not in spellings.ROTATION:
+    if own.turns or not own.attends:
         return model_type
-    return f"{model_type} (own code)" if configuration.get("auto_map") or section.given(ROTARY) else model_type
+    rotary = bool(section.given(ROTARY))
+    said = isinstance(word, str) and word in spellings.ROTATION and (configuration.get("auto_map") or rotary)
+    return f"{model_type} (own code)" if said or (rotary and _of_other_class(section, model_type)) else model_type
+
+
+def _of_other_class(section: Section, model_type: str) -> bool:
+    """Whether classes are named, and none of them by the model type."""
+    given = section.get("architectures")
+    names = [_plain(each) for each in given if isinstance(each, str)] if isinstance(given, list) else []
+    return bool(names) and not any(name.startswith(_plain(plain_name(model_type))) for name in names)
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _verify_architecture(section: Section, model_type: str, notes: Notes) -> None:
+    """Find a key that only code of another architecture has, whose name the model type is too."""
+    keys, says = readers.NAMESAKES.get(model_type, ((), ""))
+    for key, value in section.given(keys)[:1]:
+        rule = f"be left to another architecture that calls itself {model_type}, which posenc doesn't read: {says}"
+        notes.find("error", "other-architecture", key, value, rule)
 
 
 def of_type(section: Section, model_type: str, own: Family) -> set[str]:
@@ -251,6 +285,11 @@ def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
     for key, value in section.given((own.base_before,)):
         if value != counts[1]:
             rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
+            notes.find("warning", "unread-base", key, value, rule)
+    for key, value in section.given((own.raised_before,)) if own.turns else ():
+        if value is True:
+            raised = "transformers 4.57 multiplies it by 8^(d/(d-2)), where heads have d channels, and 5.23 doesn't"
+            rule = f"be left out, and {section.name(spellings.BASE[0])} be what is meant: {raised}"
             notes.find("warning", "unread-base", key, value, rule)
     nested = any(entries(value) for _, value in section.given(spellings.ROPE))
     for key, value in section.given(spellings.BASE[:1]) if own.one_base_before and not nested else ():
@@ -505,6 +544,8 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
     if is_known(model_type):
+        _verify_architecture(section, model_type, notes)
+        _verify_nesting(section, model_type, notes)
         return
     named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
     for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
@@ -537,6 +578,14 @@ def _turning_parts(section: Section) -> Iterator[str]:
             yield ".".join(part.path)
         elif len(part.path) < 2:
             yield from _turning_parts(part)
+
+
+def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn of a language model whose keys stand at the top, where the class of the whole reads none of them."""
+    keys = [key for key, _ in section.given((*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN))]
+    if keys and model_type in defaults.TEXT_WITHIN and not section.path:
+        rule = f"be given: transformers 5.23 reads {', '.join(keys)} there alone for {model_type}, and takes what its class has"
+        notes.find("warning", "no-section", TEXT, None, rule)
 
 
 def verify_bases(section: Section, notes: Notes) -> None:
