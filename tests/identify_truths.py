@@ -129,6 +129,12 @@ def decaying(x, positions):
     return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.5) / 1.5) ** (positions[:, None] / 512))
 
 
+def middle_channels(x, positions):
+    quarter = x.shape[-1] // 4
+    turned = halves(x[..., quarter:-quarter], positions[:, None] * frequencies(x.shape[-1] - 2 * quarter))
+    return np.concatenate([x[..., :quarter], turned, x[..., -quarter:]], axis=-1)
+
+
 def louder(x, positions):
     return x * np.log1p(positions)[:, None]
 

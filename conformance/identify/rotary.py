@@ -28,6 +28,8 @@ AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWI
 LONGER = tuple({"length": length} for length in (1, 1_000, 10_000, 100_000, 1_000_000))
 #: How many channels turn, where not all do.
 PART = "rotary_dim"
+#: Which is the first of them, where they lie at neither end.
+FIRST_CHANNEL = "first_channel"
 #: What says that the fast pairs of a head turn, and how slowly.
 RESTING = {"base", "factor", "turned_pairs", "head_dim"}
 #: The token from which given factors count.
@@ -230,7 +232,9 @@ def _rotating(turns: Turns, found: Rotation, only: str | None = None) -> Identit
     start, lowest = _start(turns, found, identity, sign)
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
-    return replace(identity, parameters=shown, seen=(*seen, *identity.seen, *_also(identity.parameters)), lowest=lowest)
+    return replace(
+        identity, parameters=shown, seen=(*_inside(turns, found.pairing), *seen, *identity.seen, *_also(identity.parameters)), lowest=lowest
+    )
 
 
 def _also(parameters: Mapping[str, Seen]) -> Iterator[str]:
@@ -406,15 +410,17 @@ def _near(read: Read) -> Read:
 
 def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
     pairing = found.pairing
-    placed = (
-        {}
-        if pairing.width == turns.width
-        else {
-            "rotary_dim": Seen(pairing.width),
-            "placement": Seen("first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else pairing.first),
-        }
-    )
-    return {"layout": Seen(pairing.layout), **placed}
+    if pairing.width == turns.width:
+        return {"layout": Seen(pairing.layout)}
+    end = "first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else None
+    where = {FIRST_CHANNEL: Seen(pairing.first)} if end is None else {"placement": Seen(end)}
+    return {"layout": Seen(pairing.layout), PART: Seen(pairing.width), **where}
+
+
+def _inside(turns: Turns, pairing: maps.Pairing) -> Iterator[str]:
+    """Say which channels turn where that is neither the first part nor the last."""
+    if pairing.first > 0 and (end := pairing.first + pairing.width) < turns.width:
+        yield f"channels {pairing.first} to {end - 1} of {turns.width} turn, those before and after them stay as they are"
 
 
 def named(
