@@ -182,6 +182,16 @@ def test_a_scale_that_is_a_power_of_the_width_is_told_and_declared_for_that_widt
     assert "dim=64" in str(told("smaller_waves").declaration())
 
 
+@pytest.mark.parametrize(("name", "farthest"), [("fading", 32_768), ("growing", 32_767)])
+def test_numbers_that_leave_their_dtype_are_not_called_wrong(name: str, farthest: int) -> None:
+    ends = f"positions: right to {farthest} at least; at twice that right numbers are too small or too large for float32"
+    assert ends in identity(name).seen
+
+
+def test_the_reach_of_a_long_table_is_told_to_its_last_power_of_two() -> None:
+    assert "positions: right to 262143, not at twice that" in identity("of_so_many_rows").seen
+
+
 def test_channels_that_turn_between_others_are_told_in_words_and_cut_out() -> None:
     seen = identity("middle_channels")
 

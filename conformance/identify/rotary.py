@@ -125,7 +125,29 @@ def _fading(turns: Turns, pairing: maps.Pairing, turning: Identity, tolerance: f
     if other != centre:
         moves = f"its centre moves: {centre} where the last position is {NEARBY[-1]}, {other} where it is {few[-1]}"
         return Identity(None, f"as {fit.operation.name}, {fit.words}, but {moves}; an operation has one centre for all calls", parameters)
-    return Identity(fit.operation.name, fit.words, {**parameters, "centre": Seen(centre)}, turning.seen, fit.notes)
+    values = known(fit.operation, {**told, **{name: one.value for name, one in fit.parameters.items()}})
+    seen = _to_the_ends(turns, pairing, turning.seen, lambda each: fit.operation.function(each[0], each[1], **values))
+    return Identity(fit.operation.name, fit.words, {**parameters, "centre": Seen(centre)}, seen, fit.notes)
+
+
+def _to_the_ends(
+    turns: Turns, pairing: maps.Pairing, seen: tuple[str, ...], right: Callable[[tuple[np.ndarray, np.ndarray]], np.ndarray]
+) -> tuple[str, ...]:
+    """Return what was seen, where right numbers are too small or too large for the dtype from somewhere on: there it shows nothing."""
+    measured = angles.measured(reader(turns, Rotation(pairing, 1.0)), turns.read_as)
+    if measured is None or _reach(turns, measured) not in seen:
+        return seen
+    (first, _), written = pairing.read(), pairing.written()
+    x = np.zeros((1, 1, 1, turns.width))
+    x[..., first] = 1.0
+    with np.errstate(all="ignore"):
+        y = np.asarray(right((x, np.array([2 * measured.farthest]))))[0, 0, 0]
+        size = np.hypot(y[written[0]], y[written[1]])
+    limits = np.finfo(turns.probe.dtype if turns.probe.dtype in ("float16", "float64") else "float32")
+    if np.all((size >= limits.tiny) & (size <= limits.max)):
+        return seen
+    ends = f"{RIGHT} {measured.farthest} at least; at twice that right numbers are too small or too large for {turns.probe.dtype}"
+    return tuple(ends if line == _reach(turns, measured) else line for line in seen)
 
 
 def _centre(turns: Turns, pairing: maps.Pairing, positions: np.ndarray) -> int:
