@@ -129,6 +129,25 @@ def decaying(x, positions):
     return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.5) / 1.5) ** (positions[:, None] / 512))
 
 
+def fading(x, positions, sign=1.0):
+    size = ((2 * np.arange(x.shape[-1] // 2) / x.shape[-1] + 0.4) / 1.4) ** (sign * positions[:, None] / 512)
+    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), size)
+
+
+def growing(x, positions):
+    return fading(x, positions, -1.0)
+
+
+def of_so_many_rows(x, positions):
+    return halves(x, np.arange(300_000)[positions][:, None] * frequencies(x.shape[-1]))
+
+
+def middle_channels(x, positions):
+    quarter = x.shape[-1] // 4
+    turned = halves(x[..., quarter:-quarter], positions[:, None] * frequencies(x.shape[-1] - 2 * quarter))
+    return np.concatenate([x[..., :quarter], turned, x[..., -quarter:]], axis=-1)
+
+
 def louder(x, positions):
     return x * np.log1p(positions)[:, None]
 

@@ -185,6 +185,25 @@ def test_a_scale_that_is_a_power_of_the_width_is_told_and_declared_for_that_widt
     assert "dim=64" in str(told("smaller_waves").declaration())
 
 
+@pytest.mark.parametrize(("name", "farthest"), [("fading", 32_768), ("growing", 32_767)])
+def test_numbers_that_leave_their_dtype_are_not_called_wrong(name: str, farthest: int) -> None:
+    ends = f"positions: right to {farthest} at least; at twice that right numbers are too small or too large for float32"
+    assert ends in identity(name).seen
+
+
+def test_the_reach_of_a_long_table_is_told_to_its_last_power_of_two() -> None:
+    assert "positions: right to 262143, not at twice that" in identity("of_so_many_rows").seen
+
+
+def test_channels_that_turn_between_others_are_told_in_words_and_cut_out() -> None:
+    seen = identity("middle_channels")
+
+    assert "channels 16 to 47 of 64 turn, those before and after them stay as they are" in seen.seen
+    assert "placement" not in seen.parameters
+    assert "(16, 16)" in str(told("middle_channels").declaration())
+    assert "[..., 16:48]" in str(told("middle_channels").declaration())
+
+
 def test_an_adapter_is_tried_before_it_is_printed(tmp_path: Path) -> None:
     path = tmp_path / "truths.py"
     path.write_bytes(Path(identify_truths.__file__).read_bytes())
@@ -212,7 +231,7 @@ PASTED = (
     "decoder_bias", "decoder_bias_masked", "tokens_first_at", "tables_of_both", "waves_of_both",
     "steeper", "slopes_of", "to_the_end", "odd_base", "small_waves", "smaller_waves", "padded_waves",
     "on_a_grid_tokens_first", "rows_after_padding", "one_sequence", "one_sequence_at", "neighbours_in_memory",
-    "list_of_slopes", "learned_of_lengths", "in_double_precision", "by_a_power_of_the_factor", "tables_of_a_batch",
+    "middle_channels", "list_of_slopes", "learned_of_lengths", "in_double_precision", "by_a_power_of_the_factor", "tables_of_a_batch",
 )  # fmt: skip
 
 

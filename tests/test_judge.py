@@ -364,6 +364,13 @@ def test_the_message_says_where_wrong_elements_begin(where: Any, told: str) -> N
     assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed error; of those compared, wrong {told}")
 
 
+def test_pairs_that_are_wrong_in_the_half_layout_are_not_told_as_all_channels_from_one_on() -> None:
+    got = np.zeros((1, 2, 4, 64))
+    got[..., 17:32] = got[..., 49:] = 1.0
+
+    assert message(sampled(got.shape, np.arange(got.size)), got).endswith(" times the allowed error")
+
+
 def test_the_message_says_how_far_samples_are_right() -> None:
     got = np.zeros((1, 1, 64, 8))
     got[:, :, 32:] = 1.0

@@ -93,7 +93,7 @@ def _turns(read: Read, theta: np.ndarray, noise: float) -> np.ndarray | None:
 
 def _readings(read: Read) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the powers of two that are taken, from 0 and 1 on, with their angles."""
-    for last in (FARTHEST, 17, 16, 15, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0):
+    for last in (FARTHEST, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0):
         positions = np.array([0, *(1 << power for power in range(last + 1))])
         positions = np.minimum(positions, max(1, (1 << last) - 1)) if last > 1 else positions
         try:

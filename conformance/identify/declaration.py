@@ -13,6 +13,7 @@ from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
+from conformance.identify.rotary import FIRST_CHANNEL
 from conformance.identify.scales import Scale
 from conformance.identify.turns import MERGED, Turns
 from conformance.judge.reproduction import wrapped
@@ -350,8 +351,9 @@ class _Turning:
         if "rotary_dim" not in parameters or told or self.declaration.probe.takes("width"):
             return "", ""
         turned, rest = int(parameters["rotary_dim"].value), self.view.width - int(parameters["rotary_dim"].value)
-        first = parameters["placement"].value == "first"
-        pad = f"(0, {rest})" if first else f"({rest}, 0)"
+        before = int(parameters[FIRST_CHANNEL].value) if FIRST_CHANNEL in parameters else rest * (parameters["placement"].value == "last")
+        after = rest - before
+        pad = f"({before}, {after})"
         library = self.declaration.probe.signature.framework
         padded = f"xp.nn.functional.pad(x, {pad})" if library == "torch" else f"xp.pad(x, [(0, 0), (0, 0), (0, 0), {pad}])"
-        return padded, f"[..., :{turned}]" if first else f"[..., {rest}:]"
+        return padded, f"[..., {before or ''}:{before + turned if after else ''}]"

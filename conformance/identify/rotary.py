@@ -28,6 +28,8 @@ AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWI
 LONGER = tuple({"length": length} for length in (1, 1_000, 10_000, 100_000, 1_000_000))
 #: How many channels turn, where not all do.
 PART = "rotary_dim"
+#: Which is the first of them, where they lie at neither end.
+FIRST_CHANNEL = "first_channel"
 #: What says that the fast pairs of a head turn, and how slowly.
 RESTING = {"base", "factor", "turned_pairs", "head_dim"}
 #: The token from which given factors count.
@@ -123,7 +125,29 @@ def _fading(turns: Turns, pairing: maps.Pairing, turning: Identity, tolerance: f
     if other != centre:
         moves = f"its centre moves: {centre} where the last position is {NEARBY[-1]}, {other} where it is {few[-1]}"
         return Identity(None, f"as {fit.operation.name}, {fit.words}, but {moves}; an operation has one centre for all calls", parameters)
-    return Identity(fit.operation.name, fit.words, {**parameters, "centre": Seen(centre)}, turning.seen, fit.notes)
+    values = known(fit.operation, {**told, **{name: one.value for name, one in fit.parameters.items()}})
+    seen = _to_the_ends(turns, pairing, turning.seen, lambda each: fit.operation.function(each[0], each[1], **values))
+    return Identity(fit.operation.name, fit.words, {**parameters, "centre": Seen(centre)}, seen, fit.notes)
+
+
+def _to_the_ends(
+    turns: Turns, pairing: maps.Pairing, seen: tuple[str, ...], right: Callable[[tuple[np.ndarray, np.ndarray]], np.ndarray]
+) -> tuple[str, ...]:
+    """Return what was seen, where right numbers are too small or too large for the dtype from somewhere on: there it shows nothing."""
+    measured = angles.measured(reader(turns, Rotation(pairing, 1.0)), turns.read_as)
+    if measured is None or _reach(turns, measured) not in seen:
+        return seen
+    (first, _), written = pairing.read(), pairing.written()
+    x = np.zeros((1, 1, 1, turns.width))
+    x[..., first] = 1.0
+    with np.errstate(all="ignore"):
+        y = np.asarray(right((x, np.array([2 * measured.farthest]))))[0, 0, 0]
+        size = np.hypot(y[written[0]], y[written[1]])
+    limits = np.finfo(turns.probe.dtype if turns.probe.dtype in ("float16", "float64") else "float32")
+    if np.all((size >= limits.tiny) & (size <= limits.max)):
+        return seen
+    ends = f"{RIGHT} {measured.farthest} at least; at twice that right numbers are too small or too large for {turns.probe.dtype}"
+    return tuple(ends if line == _reach(turns, measured) else line for line in seen)
 
 
 def _centre(turns: Turns, pairing: maps.Pairing, positions: np.ndarray) -> int:
@@ -230,7 +254,9 @@ def _rotating(turns: Turns, found: Rotation, only: str | None = None) -> Identit
     start, lowest = _start(turns, found, identity, sign)
     shown = {**shape, **identity.parameters, **start}
     shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
-    return replace(identity, parameters=shown, seen=(*seen, *identity.seen, *_also(identity.parameters)), lowest=lowest)
+    return replace(
+        identity, parameters=shown, seen=(*_inside(turns, found.pairing), *seen, *identity.seen, *_also(identity.parameters)), lowest=lowest
+    )
 
 
 def _also(parameters: Mapping[str, Seen]) -> Iterator[str]:
@@ -406,15 +432,17 @@ def _near(read: Read) -> Read:
 
 def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
     pairing = found.pairing
-    placed = (
-        {}
-        if pairing.width == turns.width
-        else {
-            "rotary_dim": Seen(pairing.width),
-            "placement": Seen("first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else pairing.first),
-        }
-    )
-    return {"layout": Seen(pairing.layout), **placed}
+    if pairing.width == turns.width:
+        return {"layout": Seen(pairing.layout)}
+    end = "first" if pairing.first == 0 else "last" if pairing.first + pairing.width == turns.width else None
+    where = {FIRST_CHANNEL: Seen(pairing.first)} if end is None else {"placement": Seen(end)}
+    return {"layout": Seen(pairing.layout), PART: Seen(pairing.width), **where}
+
+
+def _inside(turns: Turns, pairing: maps.Pairing) -> Iterator[str]:
+    """Say which channels turn where that is neither the first part nor the last."""
+    if pairing.first > 0 and (end := pairing.first + pairing.width) < turns.width:
+        yield f"channels {pairing.first} to {end - 1} of {turns.width} turn, those before and after them stay as they are"
 
 
 def named(

@@ -29,7 +29,7 @@ def _narrowed(places: Mapping[str, np.ndarray], sizes: Mapping[str, int], wrong:
     """Yield where wrong elements lie along one axis, then along others inside of that."""
     for axis, indices in places.items():
         inside = (indices >= indices[wrong].min()) & (indices <= indices[wrong].max())
-        if _no_chance(indices, inside, wrong):
+        if _no_chance(indices, inside, wrong) and not _parted(indices[inside], wrong[inside]):
             yield _told(axis, indices, wrong, sizes.get(axis))
             yield from _narrowed({other: at[inside] for other, at in places.items() if other != axis}, sizes, wrong[inside])
             return
@@ -39,6 +39,15 @@ def _no_chance(indices: np.ndarray, inside: np.ndarray, wrong: np.ndarray) -> bo
     """Whether so many elements inside of a range are wrong that it is no chance that none outside is."""
     share, others = wrong.sum() / inside.sum(), np.unique(indices[~inside]).size
     return bool((~inside).sum() >= FEW and 2 * share >= 1 and (1 - share) ** others < UNLIKELY)
+
+
+def _parted(indices: np.ndarray, wrong: np.ndarray) -> bool:
+    """Whether so many neighbours within a range are right that it is no chance: then only parts of it are wrong."""
+    _, number = np.unique(indices, return_inverse=True)
+    right = np.bincount(number, wrong) == 0
+    runs = np.cumsum(~right)
+    longest = np.bincount(runs, np.bincount(number) * right).max()
+    return bool((1 - wrong.mean()) ** longest < UNLIKELY)
 
 
 def _told(axis: str, indices: np.ndarray, wrong: np.ndarray, size: int | None) -> str:
