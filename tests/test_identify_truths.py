@@ -511,8 +511,10 @@ def test_a_mask_that_is_no_infinity_is_told_with_what_it_adds() -> None:
     assert any("by -1e+09 and not -inf" in line for line in identity("masked_by_a_number").seen)
 
 
-def test_real_positions_of_pairs_that_turn_more_than_half_a_circle_arent_called_wrong() -> None:
-    assert any("unless a pair turns by more than pi from one to the next" in line for line in identity("in_degrees").seen)
+def test_pairs_that_turn_more_than_half_a_circle_are_read_between_whole_positions() -> None:
+    seen = identity("in_degrees").seen
+    assert "real positions: accepted" in seen
+    assert any(line.startswith("radians per position: 57.2958, 42.9658") for line in seen)
 
 
 def test_zeros_are_no_slopes() -> None:
