@@ -523,6 +523,28 @@ def test_of_a_list_of_bases_that_code_has_not_one_thing_is_told() -> None:
     assert [finding.name for finding in reading.every_finding] == ["no-base"]
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("gemma3_text", "rope_local_base_freq"),
+        ("modernbert", "local_rope_theta"),
+        ("modernbert", "global_rope_theta"),
+        ("gpt_neox", "rotary_emb_base"),
+    ],
+)
+def test_a_null_for_a_base_under_any_name_is_told(name: str, key: str) -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8}
+    told = [(finding.name, finding.key) for finding in config.read({"model_type": name, **sizes, key: None}).every_finding]
+    assert told == [("null-base", key)]
+
+
+def test_a_null_for_the_rope_type_beside_the_old_key_is_told() -> None:
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8, "rope_theta": 1e4}
+    scaling = {"type": "linear", "rope_type": None, "factor": 2.0}
+    reading = config.read({"model_type": "llama", **sizes, "rope_scaling": scaling})
+    assert [finding.name for finding in reading.every_finding] == ["null-type"]
+
+
 def test_a_null_for_the_original_length_is_told_to_be_refused_by_some() -> None:
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8, "max_position_embeddings": 4096}
     scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": None}

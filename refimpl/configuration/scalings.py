@@ -119,6 +119,9 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
         keys, values = (list(each) for each in zip(*given, strict=True))
         notes.find("error", "two-types", " and ".join(keys), values, "name the same rope type")
         return None
+    if rope.values.get("rope_type", "") is None:
+        rule = "be the name of a rope type, or left out: beside a type, transformers raises an error at a null"
+        notes.find("warning", "null-type", rope.name("rope_type"), None, rule)
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
     said = next(value for other, value in given if other == key)
     known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope", "xdrope"} - UNNAMED
