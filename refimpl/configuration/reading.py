@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import images, indexers, scalings, spellings, temperatures, whole
+from refimpl.configuration import architectures, images, indexers, scalings, spellings, temperatures, unread, whole
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known
 from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, first_ones, shared
@@ -30,16 +30,16 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
         return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
-    model_type = whole.of_code(configuration, section, whole.of_encoder(section, model_type, notes))
+    model_type = architectures.of_code(configuration, section, architectures.of_encoder(section, model_type, notes))
     own = family(model_type)
     section = section.respelt(own.spelt)
     section, own = whole.without_latent(section, whole.settled(section, own, notes), notes)
-    verify_keys(section, whole.of_type(section, model_type, own), whole.not_of_type(model_type, own), notes)
+    verify_keys(section, unread.of_type(section, model_type, own), unread.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
         key, value = other
         notes.decide(key, value, f"{key} is {value}: nothing turns")
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
-    whole.verify_known(section, model_type, notes)
+    architectures.verify_known(section, model_type, notes)
     whole.verify_picks(section, own, notes)
     whole.verify_attention_config(section, own, notes)
     whole.verify_base_before(section, own, notes)
@@ -51,7 +51,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     rope = whole.verify_sections(rope, model_type, own, notes)
     whole.verify_parts(configuration, section, own, notes)
     whole.tell_chunks(section, notes)
-    section, rope = whole.read_by(section, rope, model_type, own, notes)
+    section, rope = unread.read_by(section, rope, model_type, own, notes)
     whole.verify_bases(section, notes)
     whole.tell_unjudged(section, own, notes)
     found = listed(section, count(section, own, notes), own, notes)
@@ -60,12 +60,12 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, owning, tuple(notes.decisions)) for layer, indices in found.items())
     kinds = tuple(replace(each, decisions=tuple(assumed(decision, taken) for decision in each.decisions)) for each in kinds)
-    if unknown := tuple(each for each in notes.findings if each.name in whole.UNKNOWN):  # nobody knows what its sizes mean
+    if unknown := tuple(each for each in notes.findings if each.name in architectures.UNKNOWN):  # nobody knows what its sizes mean
         kinds = tuple(replace(each, rotation=None, decisions=(), findings=unknown) for each in kinds)
-    whole.verify_outside(section, rope, notes)
+    unread.verify_outside(section, rope, notes)
     told = {each.key for kind_of in kinds for each in kind_of.findings if each.level == "error"}
     if not told:
-        whole.verify_read(section, rope, kinds, own, notes)
+        unread.verify_read(section, rope, kinds, own, notes)
     longest = whole.longest_of(section, told, notes)
     every = (*notes.findings, *(each for kind_of in kinds for each in kind_of.findings))
     refused = {each.key for each in every if each.level == "error"}
@@ -161,7 +161,7 @@ def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family,
     found_base = base(section, inside, layer, own, notes, nested=nested)
     plain = inside is not None and not nested and is_plain(layer, section, rope, own)
     scaling = None if plain else inside
-    found_width = width(*whole.of_scaled(section, inside, scaling, own), layer, own, notes)
+    found_width = width(*unread.of_scaled(section, inside, scaling, own), layer, own, notes)
     if inside is not None and plain:
         notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
     name = scalings.rope_type(scaling, own, notes)

@@ -40,6 +40,10 @@ class Section:
         """Return those of the keys that have a value, with the way to each."""
         return [(self.name(key), self.values[key]) for key in keys if self.values.get(key) is not None]
 
+    def without(self, keys: Collection[str]) -> "Section":
+        """Return the section without some keys."""
+        return replace(self, values={key: value for key, value in self.values.items() if key not in keys})
+
     def below(self, key: str) -> "Section | None":
         """Return the mapping under a key."""
         value = self.values.get(key)

@@ -197,3 +197,7 @@ OTHER_POSITIONS = frozenset({"absolute", "learned", "learned_absolute", "alibi",
 
 #: What no model has more of: larger numbers are mistakes, and would only fill the memory.
 MOST_LAYERS, MOST_CHANNELS = 10_000, 1 << 20
+#: The base that says nothing, as most code takes it where none is given.
+USUAL_BASE = 10_000
+#: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
+ROTARY = (*BASE, *ROPE, *FRACTION, *ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")

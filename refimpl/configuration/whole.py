@@ -1,15 +1,14 @@
-"""What a configuration says of the whole model, before its kinds of layers: what its type reads of it, and what is left over."""
+"""What a configuration says of the whole model, before its kinds of layers."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import defaults, readers, scalings, spellings, temperatures
-from refimpl.configuration.families import FAMILIES, Family, family, is_known, plain_name, turns_whole
-from refimpl.configuration.findings import Kind, Notes
+from refimpl.configuration import readers, scalings, spellings
+from refimpl.configuration.families import FAMILIES, Family, is_known
+from refimpl.configuration.findings import Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
-from refimpl.configuration.sections import Section, is_number, near_miss
-from refimpl.configuration.widths import divided
+from refimpl.configuration.sections import Section, near_miss
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
@@ -19,18 +18,6 @@ UNJUDGED = {
 }
 #: What is said of rotary keys that transformers has no place for.
 AWAY = "be left out, or the model's own code be used, which alone reads it: transformers drops it, wherever it stands"
-#: The base that says nothing, as most code takes it where none is given.
-USUAL_BASE = 10_000
-#: Where the language model stands in a model of more than text.
-TEXT = "text_config"
-#: Keys that say which layers turn.
-UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
-#: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
-ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
-
-
-#: Errors of files that say nothing of a model's layers.
-UNKNOWN = ("no-rotary-key", "other-file", "other-architecture")
 
 
 def settled(section: Section, own: Family, notes: Notes) -> Family:
@@ -66,66 +53,7 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
         return section, own
     says = "no latent attention: whole heads turn, as Llama's do (the model's own code reads it, transformers doesn't)"
     notes.decide(section.name(spellings.LATENT), section.get(spellings.LATENT), says)
-    return _without(section, spellings.OF_LATENT), replace(own, layout="half", latent=None)
-
-
-def of_encoder(section: Section, model_type: str, notes: Notes) -> str:
-    """Return the model type, or that of its encoder of images, where a file of the encoder alone has the name of the whole."""
-    names = (f"{model_type}_vision", f"{model_type}_vision_encoder")
-    encoder = next((name for name in names if name in FAMILIES and FAMILIES[name].grid is not None), model_type)
-    says = section.given(spellings.OF_ENCODERS)
-    if encoder == model_type or section.path or not says or section.given(spellings.OF_WHOLES):
-        return model_type
-    notes.decide("model_type", model_type, f"this is the encoder of images of that model, {encoder}, since {says[0][0]} is given")
-    return encoder
-
-
-def of_code(configuration: Mapping[str, Any], section: Section, model_type: str) -> str:
-    """Return the model type, or one that nobody knows where a model's own code turns under a type that doesn't in transformers."""
-    own, word = family(model_type), section.get("position_embedding_type")
-    if own.turns or not own.attends:
-        return model_type
-    rotary = bool(section.given(ROTARY))
-    said = isinstance(word, str) and word in spellings.ROTATION and (configuration.get("auto_map") or rotary)
-    return f"{model_type} (own code)" if said or (rotary and _of_other_class(section, model_type)) else model_type
-
-
-def _of_other_class(section: Section, model_type: str) -> bool:
-    """Whether classes are named, and none of them by the model type."""
-    given = section.get("architectures")
-    names = [_plain(each) for each in given if isinstance(each, str)] if isinstance(given, list) else []
-    return bool(names) and not any(name.startswith(_plain(plain_name(model_type))) for name in names)
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.lower()))
-
-
-def _verify_architecture(section: Section, model_type: str, notes: Notes) -> None:
-    """Find a key that only code of another architecture has, whose name the model type is too."""
-    keys, says = readers.NAMESAKES.get(model_type, ((), ""))
-    for key, value in section.given(keys)[:1]:
-        rule = f"be left to another architecture that calls itself {model_type}, which posenc doesn't read: {says}"
-        notes.find("error", "other-architecture", key, value, rule)
-
-
-def of_type(section: Section, model_type: str, own: Family) -> set[str]:
-    """Return keys that only code of this model type reads, or of a type that posenc doesn't know."""
-    reads = own.base_mapping or not is_known(model_type)
-    mapped = {spellings.BASE_MAPPING} if reads and section.below(spellings.BASE_MAPPING) else set()
-    return mapped | ({own.asked[0]} if own.asked else set()) | ({own.base_before} - {""})
-
-
-def not_of_type(model_type: str, own: Family) -> set[str]:
-    """Return keys that code of a known model type doesn't read, though that of others does."""
-    if not is_known(model_type):
-        return set()
-    others = {*spellings.PICKED, *spellings.PICKS, *spellings.OF_ONE} - {own.picks, own.switch, *(own.asked or ())}
-    others |= {*(spellings.PERIOD if own.period is None else ()), *(() if own.numbered else (spellings.LINEAR_CONFIG,))}
-    indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
-    projected = {"projection_dim"} if own.projected is None else set()
-    parts = {*spellings.PART} if turns_whole(model_type) else set()
-    return others | indexed | projected | parts | {*own.unread} | {key for _, keys, _, _ in _unread(model_type, own) for key in keys}
+    return section.without(spellings.OF_LATENT), replace(own, layout="half", latent=None)
 
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
@@ -144,7 +72,7 @@ def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tu
         for key, value in section.given(keys if of_class else ()):
             if value not in of_class:
                 notes.find("warning", "unread-base" if name == "rope_theta" else readers.UNREAD_PART, key, value, rule)
-        section = _without(section, keys) if of_class else section
+        section = section.without(keys) if of_class else section
     return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), spellings.ROPE[:1]
 
 
@@ -178,7 +106,7 @@ def without_base(section: Section, rope: Section | None, own: Family, notes: Not
         for name, value in rope.given((key,)):
             if value != (usual if section.get(key) is None else section.get(key)):
                 notes.find("warning", named, name, value, "stand beside the mapping, where alone transformers reads it for this model type")
-    return _without(rope, ("rope_theta", "partial_rotary_factor"))
+    return rope.without(("rope_theta", "partial_rotary_factor"))
 
 
 def with_one_base(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Family]:
@@ -189,7 +117,7 @@ def with_one_base(section: Section, rope: Section | None, own: Family, notes: No
     for key, value in section.given(keys):
         rule = "be left out: beside a flat mapping transformers turns all layers of this model type by one base"
         notes.find("warning", "unread-base", key, value, rule)
-    return _without(section, keys), replace(own, kind_bases={})
+    return section.without(keys), replace(own, kind_bases={})
 
 
 def of_flat(section: Section, rope: Section | None, own: Family, notes: Notes) -> tuple[Section, Section | None, Family]:
@@ -207,10 +135,10 @@ def only_nested(section: Section, rope: Section | None, own: Family, notes: Note
     if not own.nested or rope is None or rope.path[-1] != spellings.ROPE[0] or entries(rope.values):
         return section, rope
     if "flat" in own.refused:
-        return _without(section, spellings.ROPE), None
+        return section.without(spellings.ROPE), None
     rule = "be nested by kinds of layers: of a flat mapping of this name transformers reads nothing for this model type, or raises an error"
     notes.find("warning", "not-nested", ".".join(rope.path), rope.values, rule)
-    return _without(section, spellings.ROPE), None
+    return section.without(spellings.ROPE), None
 
 
 def _of_rope_type(rope: Section, notes: Notes) -> Section:
@@ -220,7 +148,7 @@ def _of_rope_type(rope: Section, notes: Notes) -> Section:
         if value != "default":
             rule = "stand under rope_type, which transformers 5.23 reads alone for this model type: it scales nothing, where 4.57 scales"
             notes.find("warning", "unread-type", key, value, rule)
-    return _without(rope, rope.values.keys() - {*spellings.BASE}) if given else rope
+    return rope.without(rope.values.keys() - {*spellings.BASE}) if given else rope
 
 
 def verify_picks(section: Section, own: Family, notes: Notes) -> None:
@@ -254,7 +182,7 @@ def verify_resting(section: Section, rope: Section | None, own: Family, notes: N
         return
     rule = "be left out: no layer of this model turns"
     for key, value in section.given(spellings.BASE):
-        if value != USUAL_BASE:
+        if value != spellings.USUAL_BASE:
             notes.find("warning", "unread-base", key, value, rule)
         else:
             notes.decide(key, value, "it isn't read: no layer of this model turns")
@@ -274,14 +202,15 @@ def verify_attention_config(section: Section, own: Family, notes: Notes) -> None
             leads = own.turns and key.rpartition(".")[2] != "rope"
             rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it" if leads else AWAY
             notes.find("warning", "unread-mapping", key, value, rule)
-        elif value != USUAL_BASE and not _bases(section):
-            rule = f"stand in rope_parameters, too: transformers 4.57 reads it here, 5.23 drops it and turns by base {USUAL_BASE:,}"
+        elif value != spellings.USUAL_BASE and not _bases(section):
+            drops = f"5.23 drops it and turns by base {spellings.USUAL_BASE:,}"
+            rule = f"stand in rope_parameters, too: transformers 4.57 reads it here, {drops}"
             notes.find("warning", "unread-mapping", key, value, rule)
 
 
 def verify_base_before(section: Section, own: Family, notes: Notes) -> None:
     """Warn of a base that transformers 4.57 alone takes, where it is another than 5.23 takes."""
-    counts = next(iter(_bases(section)), (section.name(spellings.BASE[0]), own.base or USUAL_BASE))
+    counts = next(iter(_bases(section)), (section.name(spellings.BASE[0]), own.base or spellings.USUAL_BASE))
     for key, value in section.given((own.base_before,)):
         if value != counts[1]:
             rule = f"be what {counts[0]} is ({counts[1]}): transformers 4.57 takes this one in its place, 5.23 doesn't read it"
@@ -332,8 +261,8 @@ def other_positions(section: Section, model_type: str, own: Family, notes: Notes
         return None
     if is_known(model_type) and own.turns:
         notes.decide(key, word, f"{word} is left over: this model type turns")
-    elif section.given(ROTARY):
-        notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(ROTARY)[0][0]}")
+    elif section.given(spellings.ROTARY):
+        notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(spellings.ROTARY)[0][0]}")
     else:
         return key, word
     return None
@@ -341,12 +270,12 @@ def other_positions(section: Section, model_type: str, own: Family, notes: Notes
 
 def _biased(key: tuple[str, Any], section: Section, model_type: str, own: Family, notes: Notes) -> tuple[str, Any] | None:
     """Return the key that says that a bias stands in the place of a rotation, where the type's code reads it."""
-    if not own.turns or own.alibi or not (is_known(model_type) or section.given(ROTARY)):
+    if not own.turns or own.alibi or not (is_known(model_type) or section.given(spellings.ROTARY)):
         return key if own.turns or not is_known(model_type) else None
     if is_known(model_type):
         notes.find("warning", "unread-key", *key, f"be left out: transformers reads it for falcon, not for {model_type}")
     else:
-        notes.find("error", "two-positions", *key, f"be false beside {section.given(ROTARY)[0][0]}, or that be left out")
+        notes.find("error", "two-positions", *key, f"be false beside {section.given(spellings.ROTARY)[0][0]}, or that be left out")
     return None
 
 
@@ -367,225 +296,7 @@ def verify_sections(rope: Section | None, model_type: str, own: Family, notes: N
     for key, value in rope.given(("mrope_section",)):
         rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
         notes.find("warning", "unread-sections", key, value, rule)
-    return _without(rope, ("mrope_section",))
-
-
-def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
-    """Return the section and the mapping without keys that the code of a model type doesn't read; each that says anything is warned of."""
-    if not is_known(model_type):
-        _verify_unknown(section, notes)
-        return section, rope
-    for name, left, unsaid, rule in _unread(model_type, own):
-        beside = rope.given(left) if rope else []
-        for key, value in (*section.given(left), *beside):
-            if value not in unsaid:
-                notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
-        section, rope = _without(section, left), rope and _without(rope, left)
-    section = _without(section, _listed(section, model_type, notes))
-    refused = [key for key, types in readers.REFUSED.items() if plain_name(model_type) in types]
-    for key in (key for key in refused if key in section.values):
-        rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
-        notes.find("warning", "refused-key", section.name(key), section.values[key], rule)
-    section = _without(section, refused)
-    _verify_unread(section, model_type, own, notes)
-    section = _without(section, [key for key in own.unread if key not in spellings.ROPE])
-    _verify_parts_of_whole(section, rope, model_type, notes)
-    if not own.mapped:
-        _verify_unmapped(rope, model_type, own, notes)
-        section, rope = _without(section, spellings.ROPE), None
-    rope = None if rope is not None and rope.path[-1] in own.unread else rope
-    if own.base_mapping:
-        _verify_mapping_of_base(section, notes)
-    return _without(section, (*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
-
-
-def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes) -> None:
-    """Warn of keys that most code reads and that of a model type doesn't, where they say otherwise than what counts."""
-    for keys, named, usual in (
-        (spellings.BASE, "unread-base", own.base or USUAL_BASE),
-        (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
-        (spellings.HEAD_DIM, "unread-width", divided(section)),
-        (spellings.LAYOUT, "unread-layout", own.layout != "half"),
-        (spellings.ROPE, "unread-mapping", None),
-    ):
-        counts = next((value for _, value in section.given(key for key in keys if key not in own.unread)), usual)
-        for key, value in section.given(key for key in keys if key in own.unread):
-            if value != counts:
-                takes = "" if counts is None else f", and takes {counts}"
-                notes.find("warning", named, key, value, f"be left out: transformers doesn't read it for {model_type}{takes}")
-
-
-def _verify_unknown(section: Section, notes: Notes) -> None:
-    """Warn of what posenc doesn't read in a model type that it doesn't know."""
-    for key, value in section.given(spellings.UNREAD_WIDTHS):
-        notes.find("warning", "unread-width", key, value, "be said by head_dim: posenc doesn't read it")
-    for key, value in section.given(spellings.INTERLEAVE):
-        if value is True:
-            rule = f"be left out: {_readers(readers.LAYOUTS[spellings.INTERLEAVE[0]])}, and pairs are assumed to lie as in most types"
-            notes.find("warning", "unread-layout", key, value, rule)
-    _verify_mapping_of_base(section, notes)
-
-
-def _verify_mapping_of_base(section: Section, notes: Notes) -> None:
-    """Warn of a rule beside the base in a mapping of its own."""
-    mapped = section.below(spellings.BASE_MAPPING)
-    for key, value in mapped.given(mapped.values) if mapped else ():
-        if key.rpartition(".")[2] != "base" and value != "origin":
-            notes.find("warning", "unread-mapping", key, value, "be left out: posenc reads the base of this mapping, and no more")
-
-
-def _listed(section: Section, model_type: str, notes: Notes) -> list[str]:
-    """Return keys of a base that have a list of bases, which is an error where code has none."""
-    listed = [key for key in spellings.BASE if isinstance(section.get(key), list)]
-    for key in listed:
-        rule = f"be one number: code of {model_type} has no list of bases"
-        notes.find("error", "no-base", section.name(key), section.get(key), rule)
-    return listed
-
-
-def _verify_parts_of_whole(section: Section, rope: Section | None, model_type: str, notes: Notes) -> None:
-    """Warn of a part of a head where code turns whole heads: it isn't read, and refused beside a scaling."""
-    if not turns_whole(model_type):
-        return
-    mappings = [each for kind in entries(rope.values) if (each := rope.below(kind))] if rope else []
-    mappings = mappings or [rope or Section({})]
-    read = [each for each in mappings if "proportional" in _types(each)]
-    scaled = [each for each in mappings if each not in read and any(named not in (*scalings.UNSCALED,) for named in _types(each))]
-    for place in (section, *(each for each in mappings if each not in read)):
-        refused = place in scaled or (place is section and scaled)
-        name = "refused-part" if refused else readers.UNREAD_PART
-        why = f"beside a scaling transformers raises an error, since its code of {model_type} turns whole heads"
-        why = why if refused else f"transformers reads it for types that turn a part of a head, not for {model_type}"
-        for key, value in place.given(spellings.FRACTION if refused else () if place is section and read else spellings.PART):
-            if value != 1:
-                notes.find("warning", name, key, value, f"be left out: {why}", follows=map(section.name, spellings.ROPE))
-
-
-def _types(rope: Section) -> list[object]:
-    """Return the rope types that a mapping names."""
-    return [value for _, value in rope.given(("rope_type", "type"))]
-
-
-def of_scaled(section: Section, rope: Section | None, scaling: Section | None, own: Family) -> tuple[Section, Section | None]:
-    """Return the section and the mapping of a kind without parts of a head, where code turns whole heads and nothing is scaled."""
-    if not own.whole or scalings.rope_type(scaling, own, Notes()) != "default":
-        return section, rope
-    return _without(section, spellings.PART), rope and _without(rope, spellings.PART)
-
-
-def _verify_unmapped(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
-    """Warn of a mapping that says anything, where the code of a model type reads none."""
-    if own.turns and rope is not None and any(value not in ("default", USUAL_BASE, None) for value in rope.values.values()):
-        rule = f"be left out: code of {model_type} reads no such mapping, and nothing is scaled"
-        notes.find("warning", "unread-mapping", ".".join(rope.path), rope.values, rule)
-
-
-def _unread(model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
-    """Yield keys that the code of a model type doesn't read: the warning's name, the keys, values that say nothing, and who reads them."""
-    if own.without_every is None:
-        yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
-    if own.base_fixed:
-        yield "unread-base", spellings.BASE, (USUAL_BASE,), "transformers reads it for most types"
-    for warning, table, unsaid in readers.TABLES:
-        for key, readable in table.items():
-            if (own.turns or table is readers.HIDDEN) and plain_name(model_type) not in readable:
-                yield warning, (key,), unsaid or (own.layout != "half",), _readers(readable)
-    if not own.temperature:
-        yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
-    if not own.values_asked:
-        yield "unread-key", ("rotary_value",), (False, None), "transformers reads it for roformer"
-    if not own.doubles:
-        yield "ignored-key", (temperatures.LOGARITHM,), (False,), "code of Qwen's first models reads it"
-
-
-def _readers(types: Collection[str]) -> str:
-    return f"it is read for {', '.join(types) or 'types that posenc does not know'}"
-
-
-def _without(section: Section, keys: Collection[str]) -> Section:
-    """Return a section without some keys."""
-    return replace(section, values={key: value for key, value in section.values.items() if key not in keys})
-
-
-def verify_outside(section: Section, rope: Section | None, notes: Notes) -> None:
-    """Warn of keys of a scaling outside of it."""
-    for key, value in section.given(spellings.WITHIN):
-        place = ".".join(rope.path) if rope else spellings.ROPE[0]
-        notes.find("warning", "outside-scaling", key, value, f"stand in {place} where a rule is to read it")
-
-
-def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], own: Family, notes: Notes) -> None:
-    """Warn of bases that no kind of layers takes, and of a length that is less than the original."""
-    named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
-    bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
-    listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
-    told = {each.key for each in (*notes.findings, *(each for kind in kinds for each in kind.findings))}
-    nested = [each.get("rope_theta") for each in entries(rope.values).values()] if rope else []
-    used = [kind.rotation.parameters["base"] for kind in kinds if kind.rotation]
-    used += nested if used else []
-    of_no_layer = [key for key in spellings.BASE if used and section.name(key) not in told and section.get(key) not in used]
-    for key, value in section.given(dict.fromkeys((*bases, "rope_ratio", *listed_bases, *of_no_layer))):
-        if key not in named and value not in used:
-            follows = map(section.name, spellings.OF_LAYERS)
-            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base", follows=follows)
-    original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
-    for key, value in section.given(spellings.MAX_LENGTH[:1]):
-        if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
-            rule = f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens"
-            notes.find("warning", "shortened", key, value, rule, follows=[original[0][0]])
-    lengths = [each.rotation.parameters.get("original_length") for each in kinds if each.rotation]
-    longest = section.get(spellings.MAX_LENGTH[0])
-    for key, value in section.given((spellings.ORIGINAL_LENGTH,)):
-        if is_number(value) and is_number(longest) and value < longest and value not in (*lengths, own.original):
-            rule = "be left out, or stand beside a scaling that reads it: no layer does"
-            notes.find("warning", "unread-length", key, value, rule, follows=map(section.name, spellings.ROPE))
-
-
-def verify_known(section: Section, model_type: str, notes: Notes) -> None:
-    """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
-    if is_known(model_type):
-        _verify_architecture(section, model_type, notes)
-        _verify_nesting(section, model_type, notes)
-        return
-    named = section.get("model_type") or section.given(spellings.HIDDEN) or (section.given(ROTARY) and "dim" not in section.values)
-    for key, value in section.given(spellings.OF_OTHER_FILES)[:1] if not named else ():
-        base = section.get("base_model_name_or_path")
-        where = f" ({base})" if key.endswith("peft_type") and base else ""
-        rule = f"be left to a file of another kind: this looks like {spellings.OF_OTHER_FILES[key]}{where}"
-        notes.find("error", "other-file", key, value, rule)
-        return
-    if is_known(given := str(section.get("model_type"))):
-        rule = "be a type that turns in transformers: layers are read as the model's own code may turn them, as most types do"
-        notes.find("warning", "unknown-model-type", section.name("model_type"), given, rule)
-    elif section.given(ROTARY) or section.below(spellings.BASE_MAPPING) or section.get("position_embedding_type") in spellings.ROTATION:
-        close = model_type.lower() if is_known(model_type.lower()) else ""
-        rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
-        rule += f" (did you mean {close}?)" if close else ""
-        notes.find("warning", "unknown-model-type", section.name("model_type"), section.get("model_type") or model_type or None, rule)
-    else:
-        parts = list(_turning_parts(section))
-        each = "it" if len(parts) == 1 else "each"
-        rule = f"be one that posenc knows, or a key such as {spellings.BASE[0]} must say that its layers turn"
-        if parts:
-            rule = f"be one that posenc knows: {' and '.join(parts)} can turn, and {each} can be explained as a file of its own"
-        notes.find("error", "no-rotary-key", section.name("model_type"), model_type or None, rule)
-
-
-def _turning_parts(section: Section) -> Iterator[str]:
-    """Yield the mappings below, or one further down, that say how the layers of a part of the model turn."""
-    for part in (part for key in section.values if (part := section.below(key))):
-        if part.given(ROTARY) and part.given((*spellings.LAYERS, *spellings.HIDDEN)):
-            yield ".".join(part.path)
-        elif len(part.path) < 2:
-            yield from _turning_parts(part)
-
-
-def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
-    """Warn of a language model whose keys stand at the top, where the class of the whole reads none of them."""
-    keys = [key for key, _ in section.given((*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN))]
-    if keys and model_type in defaults.TEXT_WITHIN and not section.path:
-        rule = f"be given: transformers 5.23 reads {', '.join(keys)} there alone for {model_type}, and takes what its class has"
-        notes.find("warning", "no-section", TEXT, None, rule)
+    return rope.without(("mrope_section",))
 
 
 def verify_bases(section: Section, notes: Notes) -> None:
@@ -601,7 +312,7 @@ def verify_parts(configuration: Mapping[str, Any], section: Section, own: Family
         return
     for key in (key for key in configuration if key.endswith("_config") and key not in (*section.path, spellings.ATTENTION_CONFIG)):
         for name, value in (Section(configuration).below(key) or Section({})).given(spellings.BASE):
-            if value != USUAL_BASE:
+            if value != spellings.USUAL_BASE:
                 rule = f"stand in {'.'.join(section.path) or 'the language model'}, too, if it is to turn by it: it doesn't read it here"
                 notes.find("warning", "outside-section", name, value, rule)
 
