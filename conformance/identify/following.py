@@ -49,7 +49,8 @@ def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
         _look(identity, traced)
     except Refused:  # it answered before: nothing can be said of what it follows
         return ()
-    return tuple(_Asking(identity, probe, exchanges[-REPLAYED:]).setting(name) for name in _parameters(identity))
+    telling = [each for each in exchanges if each.telling] or exchanges
+    return tuple(_Asking(identity, probe, telling[-REPLAYED:]).setting(name) for name in _parameters(identity))
 
 
 def _look(identity: Identity, probe: Probe) -> Identity:

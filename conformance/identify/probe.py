@@ -140,6 +140,11 @@ class Exchange:
         """Whether arrays came back."""
         return not isinstance(self.answer, Refused)
 
+    @property
+    def telling(self) -> bool:
+        """Whether numbers came back that aren't all zero, as they are where what fades has left its dtype."""
+        return not isinstance(self.answer, Refused) and any(np.any(each) for each in self.answer)
+
     def again(self, probe: Probe) -> bool:
         """Whether the same comes back."""
         try:
