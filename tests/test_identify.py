@@ -52,11 +52,10 @@ OF_IMAGES = {"vit-mae", "rt-detr", "detr", "vjepa2"}
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; odd widths, of which a function
 #: that is told of them and refuses them all shows no convention; spectra of two axes of which some need the sides of an image, which aren't
-#: set; a length that counts beside given factors only;
-#: and a power that is one where the fastest pair is kept.
+#: set; and a power that is one where the fastest pair is kept.
 PICKED = {
     ("swin", "relative_bias.bias", "max_distance"), ("dinov3", "axial_rope.rotate", "sides"), ("speecht5", "sinusoidal.add", "odd"),
-    ("numpy", "axial_rope.rotate", "ladder"), ("longrope", "longrope.attention_factor", "length"),
+    ("numpy", "axial_rope.rotate", "ladder"),
     ("hunyuan", "ntk_aware.frequencies", "power"), ("hunyuan", "ntk_aware.rotate", "power"),
 }  # fmt: skip
 #: In how many parts the functions of an adapter are asked for.

@@ -93,7 +93,7 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     if width != 2 * value.size:
         return Identity(None, f"{value.size} numbers for a width of {width}: frequencies are half as many")
     ladders, told = [*_ladders(value, probe)], {"head_dim": width}
-    candidates, narrower = taking(*probe.plan.probed, axes=["pair"]), [*_narrower(probe, width)]
+    candidates, narrower = taking(*probe.plan.probed, axes=["pair"]), [*_narrower(probe, width, ladders[0])]
     wide = [replace(ladder, settings={**ladder.settings, "head_dim": width}) for ladder in ladders]
     found, said = rule([*wide, *narrower], candidates, told, probe.settings) if narrower else (None, ())
     everywhere = not narrower or found is not None
@@ -106,8 +106,8 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     return Identity(found.operation.name, found.words, shown, said, found.notes, follows=followed(found, ladders, told))
 
 
-def _narrower(probe: Probe, width: int) -> Iterator[Ladder]:
-    """Yield the frequencies of half the width, where the function is told of it and is given nothing else."""
+def _narrower(probe: Probe, width: int, whole: Ladder) -> Iterator[Ladder]:
+    """Yield the frequencies of half the width in the same call, where the function is told of it and is given nothing else."""
     if not probe.takes("width") or _factors(probe):
         return
     try:
@@ -115,7 +115,7 @@ def _narrower(probe: Probe, width: int) -> Iterator[Ladder]:
     except Refused:
         return
     if value.shape == (width // 4,):
-        yield Ladder(value, np.full(value.shape, EXACT), {"head_dim": width // 2})
+        yield Ladder(value, np.full(value.shape, EXACT), {**whole.settings, "head_dim": width // 2})
 
 
 def _ladders(value: np.ndarray, probe: Probe) -> Iterator[Ladder]:
