@@ -19,17 +19,23 @@ def session(function: Callable[..., Any]) -> InProcess:
 
 
 def test_what_is_right_is_convicted_under_no_seed() -> None:
-    drawn, convicted = seeds.what_is_drawn(session(altered(SLOPES)), 7, laws=True)
+    drawn, convicted = seeds.what_is_drawn(session(altered(SLOPES)), 7, "core", laws=True)
 
     assert drawn > 50
     assert convicted == []
 
 
 def test_a_law_that_convicts_is_told_with_operation_and_dtype() -> None:
-    _, convicted = seeds.what_is_drawn(session(altered(SLOPES, result=np.negative)), 7, laws=True)
+    _, convicted = seeds.what_is_drawn(session(altered(SLOPES, result=np.negative)), 7, "core", laws=True)
 
     assert "mine: alibi.slopes in float64: slopes in unit interval: breaks a law" in convicted
     assert "mine: alibi.slopes in float64: alibi.slopes/drawn-1: wrong value" in convicted
+
+
+def test_a_lower_level_draws_less() -> None:
+    drawn = [seeds.what_is_drawn(session(altered(SLOPES)), 7, level, laws=True)[0] for level in ("smoke", "core")]
+
+    assert drawn[0] < drawn[1]
 
 
 def test_seeds_draw_other_examples() -> None:
@@ -41,7 +47,7 @@ def test_seeds_draw_other_examples() -> None:
 
     for seed in (1, 2, 1):
         asked.append([])
-        seeds.what_is_drawn(session(noting), seed, laws=False)
+        seeds.what_is_drawn(session(noting), seed, "core", laws=False)
 
     assert asked[0] == asked[2] != asked[1]
 
@@ -57,8 +63,8 @@ def test_convictions_are_counted_once_per_seed(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_seeds_are_the_ones_that_are_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(seeds, "whole_run", lambda _: (1, []))
-    monkeypatch.setattr(seeds, "what_is_drawn", lambda _, seed, **__: (10 * seed, []))
+    monkeypatch.setattr(seeds, "whole_run", lambda *_: (1, []))
+    monkeypatch.setattr(seeds, "what_is_drawn", lambda _, seed, *__, **___: (10 * seed, []))
 
     seeds.main(["mine", "--first", "0", "--count", "2"])
     seeds.main(["mine", "--first", "25", "--count", "2"])
@@ -72,6 +78,6 @@ def test_too_little_evidence_is_told_like_a_conviction() -> None:
     def refusing(**_: object) -> Any:
         raise Unsupported
 
-    _, convicted = seeds.what_is_drawn(session(refusing), 7, laws=False)
+    _, convicted = seeds.what_is_drawn(session(refusing), 7, "core", laws=False)
 
     assert convicted == ["mine: alibi.slopes in float64: not enough evidence"]
