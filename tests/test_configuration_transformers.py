@@ -11,7 +11,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF, TEXT_WITHIN
+from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF
 from refimpl.configuration.differences import applying
 from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
 from refimpl.configuration.readers import SPELT
@@ -463,14 +463,3 @@ def test_what_the_class_of_a_type_raises_an_error_at_is_told(name: str, says: di
     with pytest.raises((refusal, AttributeError)):
         auto.CONFIG_MAPPING[name](**sizes, **says)
     assert told in [finding.name for finding in config.read({"model_type": name, **sizes, **says}).every_finding]
-
-
-def test_of_models_of_images_those_classes_nest_their_text_that_read_no_width_at_the_top() -> None:
-    pytest.importorskip("transformers", minversion="5.23.0")
-    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
-    on_axes = [name for name, each in FAMILIES.items() if each.axes_order and name in auto.CONFIG_MAPPING]
-    classes = {name: auto.CONFIG_MAPPING[name] for name in {*on_axes, *TEXT_WITHIN}}
-    whole = {name: each for name, each in classes.items() if "text_config" in each.sub_configs}
-    sizes = {"hidden_size": 1280, "num_attention_heads": 10}
-
-    assert {name for name, each in whole.items() if each.from_dict(sizes).text_config.hidden_size != 1280} == {*TEXT_WITHIN}

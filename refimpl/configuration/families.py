@@ -10,6 +10,8 @@ from refimpl.configuration.defaults import (
     HEAD_DIM_OF,
     KINDS,
     LATENT_OF,
+    NEEDING_WIDTH,
+    NESTING,
     NULLABLE,
     NULLS_REFUSED,
     ORIGINAL_OF,
@@ -18,8 +20,10 @@ from refimpl.configuration.defaults import (
     ROPES,
     ROUNDING,
     SECTIONS_OF,
+    SHARING_WHOLE,
     SIZES_OF,
     TAKEN,
+    TAKING_WIDTH,
     UNEVEN,
     WIDTHLESS,
     Kinds,
@@ -101,6 +105,14 @@ class Family:
     head_dim: int | None = None
     refuses_null: bool = False
     """Whether the class raises an error where the key of that is null."""
+    needs_width: bool = False
+    """Whether attention fails where that key is null or missing."""
+    takes_width: bool = False
+    """Whether the class takes that key for the width that turns, beside latent attention."""
+    shares_whole: bool = False
+    """Whether, beside latent attention, a fraction is that of a whole head."""
+    nests: bool = False
+    """Whether the class reads a mapping that is nested by kinds of layers."""
     widthless: bool = False
     """Whether the class has null for it where the key is missing."""
     resolves: bool = False
@@ -423,12 +435,12 @@ FAMILIES = {
     "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
     "lfm2": Family(base=1e6, picks="full_attn_idxs", base_before="theta"),
     "lfm2_moe": Family(base=1e6),
-    "lfm3": NESTED,
+    "lfm3": Family(base=1e6, nested=True),
     "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
     "longcat_flash": Family("interleaved_to_half", base=1e7),
     "llama4": LLAMA4,
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
-    "mellum": NESTED,
+    "mellum": Family(nested=True, unread=("partial_rotary_factor",)),
     "minimax": Family(base=1e6),
     "mimo_v2_flash": Family(base=5e6, kind_bases={"sliding_attention": 1e4}, fraction=0.334),
     "minimax_m1": Family(picks="attn_type_list"),
@@ -496,7 +508,7 @@ FAMILIES = {
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
         raised_before="use_long_context",
     ),
-    "zaya": Family(base=5e6, fraction=0.5),
+    "zaya": Family(base=5e6),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }
 
@@ -510,7 +522,8 @@ def family(model_type: str) -> Family:
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
     classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
-    classed |= {"whole": name in WHOLE}
+    classed |= {"whole": name in WHOLE, "needs_width": name in NEEDING_WIDTH, "takes_width": name in TAKING_WIDTH}
+    classed |= {"nests": name in NESTING or not is_known(name), "shares_whole": name in SHARING_WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)
