@@ -248,8 +248,8 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
     if given not in (None, turning):
         notes.decide(section.name("head_dim"), given, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
     if family.takes_width and section.values.get("head_dim", turning) != turning:
-        takes = "the hidden state divided among the heads" if given is None else "this"
-        rule = f"be left out, or be {latent[0]} ({turning}): transformers 5.23 takes {takes} for the width that turns, in place of that"
+        takes = "the hidden state divided among the heads" if given is None else "head_dim"
+        rule = f"be left out, or be {turning}: transformers 5.23 takes {takes} for the width that turns, in place of {latent[0]}"
         notes.find("warning", "taken-width", section.name("head_dim"), given, rule, TAKEN, follows=[latent[0]])
     scaled = rope is not None and any(value not in ("default", "mrope") for _, value in rope.given(("rope_type", "type")))
     possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
