@@ -177,7 +177,10 @@ SCALINGS = {
     "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
 }
 #: What says that transformers raises an error.
-RAISING = {"asked-key", "bad-width", "no-head-dim", "not-default", "null-width", "refused-key", "refused-mapping"}
+RAISING = {
+    *("asked-key", "bad-width", "no-head-dim", "not-default", "null-base", "null-width", "refused-key", "refused-mapping", "refused-null"),
+    "refused-type",
+}
 #: Types whose code reads no mapping, so that only the class checks it; those without code of their own, those that by default don't turn,
 #: and two whose attention raises.
 UNCHECKED = (

@@ -61,15 +61,19 @@ NEEDING_WIDTH = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "ministral"
 TAKING_WIDTH = ("axk1", "deepseek_v3", "glm4_moe_lite", "kimi_k2", "longcat_flash", "youtu")
 #: Types of latent attention of whose whole heads a fraction is a share; of the others it is one of the width that turns.
 SHARING_WHOLE = ("dots3_note", "mistral4")
+#: Types of latent attention whose code reads a fraction where nothing is scaled, too.
+SHARING_ALWAYS = ("glm4_moe_lite",)
 #: Types whose classes read a mapping that is nested by kinds of layers.
 NESTING = (
     *("deepseek_v4", "diffusion_gemma", "dots3_note", "embedding_gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "lfm3"),
     *("mellum", "mimo_v2_flash", "modernbert", "modernbert-decoder", "modernbert_decoder", "olmo3", "t5gemma2", "t5gemma2_decoder", "zaya"),
 )
-#: Sizes at which every class raises an error where they are null, and types that take such a null.
+#: Sizes at which classes raise an error where they are null, and types that take such a null, or have another key for them.
 SIZED: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("hidden_size", "max_position_embeddings", "qk_nope_head_dim"), ()),
-    "num_attention_heads": ("jetmoe",),
+    "hidden_size": ("codegen", "gptj"),
+    "max_position_embeddings": ("codegen", "dbrx", "gptj", "recurrent_gemma"),
+    "num_attention_heads": ("codegen", "gptj", "jetmoe"),
+    "qk_nope_head_dim": (),
     "qk_rope_head_dim": ("deepseek_v4",),
 }
 #: Rope types for which transformers computes with that key, and doesn't divide where it is null.
@@ -110,7 +114,8 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ministral3": GROWS,
     "mistral4": GROWS,
     "phimoe": dict.fromkeys(("short_mscale", "long_mscale"), ("default",)),
-    "cohere2_moe": IN_EVERY,
+    "cohere2_moe": {**IN_EVERY, "rope_theta": ("dynamic", "linear", "longrope", "yarn")},
+    "cosmos3_edge": {"mrope_section": ()},
     **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified", "mellum", "mimo_v2_flash", "zaya"), IN_EVERY),
     "lfm3": {ORIGINAL: IN_EVERY[ORIGINAL]},
 }
