@@ -12,7 +12,6 @@ from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF
-from refimpl.configuration.differences import applying
 from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
 from refimpl.configuration.readers import SPELT
 from tools.generate.models import published
@@ -316,11 +315,11 @@ def test_which_types_take_head_dim_for_the_width_that_turns_is_as_in_transformer
     models = pytest.importorskip("conformance.adapters.transformers_configured")
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4}
     whole = {"model_type": name, **sizes, **LATENT, "vocab_size": 64, "intermediate_size": 64, "head_dim": 24, "rope_theta": 1e4}
-    told = {difference.says for _, difference in applying(config.read(whole))}
+    told = {finding.name for finding in config.read(whole).every_finding}
 
     wide = len(models.frequencies(configuration=whole, layer=0, length=None)) == 12
 
-    assert any("the width that turns" in says for says in told) is wide
+    assert ("taken-width" in told) is wide
 
 
 def sizes(whole: dict[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _verify_own_code(section: Section, model_type: str, notes: Notes) -> None:
     named = section.get("architectures")
     words = re.findall(r"[a-z]+|[0-9]+", plain_name(model_type).lower())
     names = [_plain(each) for each in named if isinstance(each, str)] if isinstance(named, list) else []
-    of_type = any(all(word in name for word in words) for name in names) or model_type in readers.OF_OTHER_NAME
+    of_type = any(all(word in name for word in words) for name in names) or model_type in readers.OWN_CODE
     if section.get("auto_map") and names and not of_type and family(model_type).turns:
         rule = f"name a class of {model_type}: auto_map says that the model has code of its own, and layers are read as {model_type}'s"
         notes.find("warning", "own-code", section.name("architectures"), named, rule)
@@ -114,5 +114,5 @@ def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
     place = defaults.PARTS_WITHIN.get(model_type, TEXT if model_type in defaults.TEXT_WITHIN else "")
     keys = [key for key, _ in section.given(OF_TEXT)]
     if keys and place and not section.path:
-        reads = f"transformers 5.23 reads {', '.join(keys)} there alone for {model_type}, and takes what its class has"
-        notes.find("warning", "no-section", place, None, f"be given: {reads}")
+        reads = f"at the top transformers 5.23 reads none of these for {model_type}, and takes what its class has"
+        notes.find("warning", "no-section", place, None, f"be given, with {', '.join(keys)} in it: {reads}")

@@ -83,8 +83,8 @@ NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "the code of the first GLM adds what it learned of positions, and turns nothing",
     ),
 }
-#: Types with code of their own, that posenc reads, and whose classes have other names than they.
-OF_OTHER_NAME = ("kimi_k2", "phi-msft")
+#: Types that transformers has no class for, and whose own classes have other names than they, or know other rope types than it.
+OWN_CODE = ("kimi_k2", "phi-msft", "phi3small")
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 

@@ -77,7 +77,8 @@ def _with_mappings(section: Section, model_type: str, own: Family, notes: Notes)
             rule = f"be flat: for {model_type} transformers 5.23 raises an error at one that is nested by kinds, or turns by its usual base"
             notes.find("warning", "not-flat", ".".join(mapping.path), mapping.values, rule)
         for each in _nested(mapping):
-            _verify_su(each, own, notes)
+            if model_type not in readers.OWN_CODE:
+                _verify_su(each, own, notes)
         section = replace(section, values={**section.values, key: _within(section, mapping, model_type, own, notes)})
     return section
 
@@ -94,7 +95,7 @@ def _verify_su(mapping: Section, own: Family, notes: Notes) -> None:
                 "be longrope: for types other than Phi-3 transformers 5.23 raises an error at the old name",
             )
         elif value == "su" and own.longrope_by_yarn and ORIGINAL not in mapping.values:
-            rule = f"be given beside su, even where it stands beside {'.'.join(mapping.path)}: without it transformers raises an error"
+            rule = f"be given here too, or the type be longrope: beside su transformers raises an error without it"
             notes.find("warning", "asked-key", mapping.name(ORIGINAL), None, rule)
             return
 
