@@ -29,6 +29,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
 #: The same of the part of a head that turns.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "partial_rotary_factors": (),
+    "qk_rope_head_dim": (*LATENT_OF, "deepseek_v4"),
     "rope_pct": ("stablelm", "stablelm_epoch"),
     "rotary_dim": (
         *("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "mixformer-sequential", "phi", "phi-msft"),
@@ -46,7 +47,7 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "swa_head_dim": ("dots3_note", "mimo_v2_flash"),
     "swa_qk_nope_head_dim": ("dots3_note",),
     "swa_qk_rope_head_dim": ("dots3_note",),
-    **dict.fromkeys(("qk_nope_head_dim", "qk_rope_head_dim"), (*LATENT_OF, "deepseek_v4")),
+    "qk_nope_head_dim": (*LATENT_OF, "deepseek_v4"),
 }
 #: The same of which layers are of which kind.
 LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",), "rope_scaling_layers": ("molmo2",)}

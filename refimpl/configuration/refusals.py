@@ -95,7 +95,7 @@ def _verify_su(mapping: Section, own: Family, notes: Notes) -> None:
                 "be longrope: for types other than Phi-3 transformers 5.23 raises an error at the old name",
             )
         elif value == "su" and own.longrope_by_yarn and ORIGINAL not in mapping.values:
-            rule = f"be given here too, or the type be longrope: beside su transformers raises an error without it"
+            rule = "be given here too, or the type be longrope: beside su transformers raises an error without it"
             notes.find("warning", "asked-key", mapping.name(ORIGINAL), None, rule)
             return
 
