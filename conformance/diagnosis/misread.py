@@ -93,9 +93,10 @@ class _Reader:
         original, factor = self.said.get("original_length"), self.said.get("factor", 1.0)
         if original is None:
             return
-        if "base" not in self.said:
-            if (self.beside.longest or original) > original:
-                yield self._instead({"original_length": self.beside.longest or original}, OTHER_LENGTH)
+        if "base" not in self.said:  # longer ones leave nothing of a factor, and that has a name
+            longest = self.beside.longest or original
+            if longest > original and "positions" in operations()[self.operation].arrays:
+                yield self._instead({"original_length": longest}, OTHER_LENGTH)
             return
         longer = {"the longest one": self.beside.longest or original, "the factor times it": round(factor * original)}
         for length, name in {length: name for name, length in longer.items() if length != original}.items():
