@@ -545,11 +545,12 @@ def test_a_null_for_the_rope_type_beside_the_old_key_is_told() -> None:
     assert [finding.name for finding in reading.every_finding] == ["null-type"]
 
 
-def test_a_null_for_the_original_length_is_told_to_be_refused_by_some() -> None:
+def test_a_null_for_the_original_length_is_told_to_be_refused() -> None:
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 8, "max_position_embeddings": 4096}
     scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": None}
-    (finding,) = config.read({"model_type": "mistral", **sizes, "rope_theta": 1e4, "rope_scaling": scaling}).every_finding
-    assert finding.rule.startswith("be a number, or left out, as some code raises an error at null")
+    told = config.read({"model_type": "mistral", **sizes, "rope_theta": 1e4, "rope_scaling": scaling}).every_finding
+    assert [finding.name for finding in told] == ["refused-null", "no-original-length"]
+    assert "other code takes max_position_embeddings (4096)" in told[0].rule
 
 
 def test_seamless_m4t_v2_spells_its_kind_of_positions_in_its_own_way() -> None:

@@ -13,7 +13,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading, spellings
 from refimpl.configuration.computing import at_zero, factor_of, of
-from refimpl.configuration.defaults import ROUNDING, UNEVEN
+from refimpl.configuration.defaults import NEEDING_WIDTH, ROUNDING, UNEVEN
 from refimpl.configuration.families import family, is_known, plain_name
 
 transformers = pytest.importorskip("transformers", minversion="5.23.0")
@@ -24,6 +24,7 @@ FLOAT32 = 3e-6
 #: What is told of the defaults of some classes.
 TOLD = {
     "blt": ("no-head-dim",),  # its parts have sizes of their own
+    **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "hunyuan_vl_text", "ministral"), ("asked-key",)),  # it raises
     "glm4_moe": ("uneven-heads", "no-odd-width"),  # of 42 channels of a head 22 turn, by frequencies of a width of 21
     **dict.fromkeys(("glm4v_moe", "glm4v_moe_text"), ("uneven-heads", "no-odd-width", "no-sections")),  # its code raises at such sections
     **dict.fromkeys(("qwen3_omni_moe", "qwen3_omni_moe_text"), ("uneven-heads", "bad-width")),  # heads have 73 channels: its code raises
@@ -177,7 +178,10 @@ SCALINGS = {
     "yarn": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024},
 }
 #: What says that transformers raises an error.
-RAISING = {"asked-key", "bad-width", "no-head-dim", "not-default", "null-width", "refused-key", "refused-mapping"}
+RAISING = {
+    *("asked-key", "bad-width", "no-head-dim", "not-default", "null-base", "null-width", "refused-key", "refused-mapping", "refused-null"),
+    "refused-type",
+}
 #: Types whose code reads no mapping, so that only the class checks it; those without code of their own, those that by default don't turn,
 #: and two whose attention raises.
 UNCHECKED = (
@@ -193,7 +197,9 @@ def flat() -> list[str]:
 
 
 def raises(name: str, says: dict[str, Any]) -> bool:
-    """Whether transformers raises an error where a configuration is read, or its frequencies are made."""
+    """Whether transformers raises an error where a configuration is read, or its frequencies or attention are made."""
+    if plain_name(name) in NEEDING_WIDTH and says.get("head_dim") is None:
+        return True
     with contextlib.suppress(Exception):
         modules(transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)))
         return False

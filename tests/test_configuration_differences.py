@@ -83,8 +83,6 @@ ROWS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("rotary_dim", "before 5.23", {**GPT, "rotary_dim": 32}, {"model_type": "gptj", "rotary_dim": 32}),
     ("head_dim", "divided hidden_size", {"head_dim": 128}, {"head_dim": 64}),
-    ("head_dim", "the width that turns", {**LATENT, "head_dim": 192}, {**LATENT, "head_dim": 64}),
-    ("head_dim", "the width that turns", {**LATENT, "head_dim": 192}, {**LATENT, "model_type": "deepseek_v2", "head_dim": 192}),
     (
         "no_rope_layers",
         "turned every layer",

@@ -114,7 +114,9 @@ def test_a_type_that_reads_of_such_a_list_only_where_it_has_a_zero_has_one_base_
         assert sorted(kinds) == sorted([(turning, 5e5), (resting, None)])
 
 
-@pytest.mark.parametrize("spelled", [{"type": "su"}, {"rope_type": "longrope"}, {"type": "yarn"}])
+@pytest.mark.parametrize(
+    "spelled", [{"type": "su", "original_max_position_embeddings": 4096}, {"rope_type": "longrope"}, {"type": "yarn"}]
+)
 @pytest.mark.parametrize("length", [4096, 4097])
 def test_longrope_is_chosen_by_the_length_under_each_of_its_names(spelled: dict[str, str], length: int) -> None:
     whole = {**PHI3, **LENGTHS, "rope_scaling": {**spelled, "short_factor": SHORT, "long_factor": LONG}}
@@ -294,7 +296,7 @@ def test_proportional_scaling_turns_pairs_over_the_whole_head() -> None:
 
 def test_a_raised_base_turns_pairs_of_four_axes_too() -> None:
     scaling = {"type": "xdrope", "alpha": 1000.0, "xdrope_section": [2, 2, 2, 2]}
-    whole = {"model_type": "hunyuan_vl", "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4, "rope_scaling": scaling}
+    whole = {"model_type": "hunyuan_vl", "head_dim": 16, "rope_theta": 1e4, "rope_scaling": scaling}
     x, places = features(16), np.stack([POSITIONS, POSITIONS // 2, POSITIONS % 3, POSITIONS * 0], axis=-1)
     raised = 1e4 * 1000.0 ** (16 / 14)
 

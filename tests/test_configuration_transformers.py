@@ -11,8 +11,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF, TEXT_WITHIN
-from refimpl.configuration.differences import applying
+from refimpl.configuration.defaults import HEAD_DIM_OF, KINDS, SIZES_OF
 from refimpl.configuration.families import FAMILIES, WHOLE, family, is_known
 from refimpl.configuration.readers import SPELT
 from tools.generate.models import published
@@ -316,11 +315,11 @@ def test_which_types_take_head_dim_for_the_width_that_turns_is_as_in_transformer
     models = pytest.importorskip("conformance.adapters.transformers_configured")
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4}
     whole = {"model_type": name, **sizes, **LATENT, "vocab_size": 64, "intermediate_size": 64, "head_dim": 24, "rope_theta": 1e4}
-    told = {difference.says for _, difference in applying(config.read(whole))}
+    told = {finding.name for finding in config.read(whole).every_finding}
 
     wide = len(models.frequencies(configuration=whole, layer=0, length=None)) == 12
 
-    assert any("the width that turns" in says for says in told) is wide
+    assert ("taken-width" in told) is wide
 
 
 def sizes(whole: dict[str, Any]) -> dict[str, Any]:
@@ -463,14 +462,3 @@ def test_what_the_class_of_a_type_raises_an_error_at_is_told(name: str, says: di
     with pytest.raises((refusal, AttributeError)):
         auto.CONFIG_MAPPING[name](**sizes, **says)
     assert told in [finding.name for finding in config.read({"model_type": name, **sizes, **says}).every_finding]
-
-
-def test_of_models_of_images_those_classes_nest_their_text_that_read_no_width_at_the_top() -> None:
-    pytest.importorskip("transformers", minversion="5.23.0")
-    auto = pytest.importorskip("transformers.models.auto.configuration_auto")
-    on_axes = [name for name, each in FAMILIES.items() if each.axes_order and name in auto.CONFIG_MAPPING]
-    classes = {name: auto.CONFIG_MAPPING[name] for name in {*on_axes, *TEXT_WITHIN}}
-    whole = {name: each for name, each in classes.items() if "text_config" in each.sub_configs}
-    sizes = {"hidden_size": 1280, "num_attention_heads": 10}
-
-    assert {name for name, each in whole.items() if each.from_dict(sizes).text_config.hidden_size != 1280} == {*TEXT_WITHIN}

@@ -538,7 +538,7 @@ def test_a_check_and_its_reports_tell_the_warnings_of_the_configuration(tmp_path
 
 
 def test_a_check_tells_what_posenc_has_no_operation_for(tmp_path: Path) -> None:
-    scaling = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "mrope_section": [2, 3, 3]}
+    scaling = {"type": "linear", "factor": 4.0, "mrope_section": [2, 3, 3]}
     report = judged(tmp_path, ROTATE, {**BASIC, "model_type": "qwen2_vl", "rope_theta": 1e6, "rope_scaling": scaling})
     assert any("posenc has no operation for it yet" in words for words in report.warnings)
 

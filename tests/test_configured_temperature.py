@@ -92,6 +92,7 @@ def test_code_that_multiplies_queries_as_the_configuration_says_conforms(
         (QWEN_CODE.replace('configuration["seq_length"]', "2048"), {**QWEN, "seq_length": 4_096}, "every layer", "length-ignored"),
         (QWEN_CODE.replace('configuration["seq_length"]', "4096"), LONG, "every layer", "original_length=4096"),
         (QWEN_CODE.replace("np.maximum(", "(").replace(", 1.0)", ")"), QWEN, "every layer", "below-one"),
+        (QWEN_CODE.replace("seq_length", "max_position_embeddings"), QWEN, "every layer", "original_length=8192"),
         (ONES, QWEN, "every layer", "left-out"),
     ],
 )

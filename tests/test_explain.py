@@ -390,7 +390,8 @@ def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(
     assert status == {"error": 1, "warning": 1, "missing": 5}[entry["level"]]
     key, value, missing = entry["key"], entry["value"], entry["level"] == "missing"
     begins = f"{entry['level']} {entry['finding']}: {key} " + (f"is {value!r}: " if missing else "must ")
-    got = value if entry["finding"] == "wrong-length" else "nothing: the key is missing, or null" if value is None else repr(value)
+    nothing = "null" if entry["finding"].startswith(("null-", "refused-null")) else "nothing: the key is missing, or null"
+    got = value if entry["finding"] == "wrong-length" else nothing if value is None else repr(value)
     ends = "; posenc has no operation for it yet" if missing else f", got {got}"
     told = [each for each in paragraphs(capsys.readouterr().out) if each.startswith(begins)]
     assert [re.sub(r" https://\S+$", "", each)[-len(ends) :] for each in told] == [ends]

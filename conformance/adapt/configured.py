@@ -303,9 +303,9 @@ def _reach(reading: Reading, rotation: Rotation, operation: Operation) -> tuple[
 def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:
     """Return how many positions a model may have: where its rule follows the length beyond the one that is said, as many as the factor.
 
-    Queries that grow beyond that length have no end of their own.
+    Queries that grow with the logarithm have no end of their own: of code that takes the longest length nothing else shows.
     """
-    if operation.name == LOG_SCALE and rotation.parameters["original_length"] == reading.longest:
+    if operation.name == LOG_SCALE:
         return None
     grows = "length" in operation.parameters and rotation.parameters.get("original_length") == reading.longest
     return round(rotation.parameters.get("factor", 1.0) * reading.longest) if grows and reading.longest else reading.longest

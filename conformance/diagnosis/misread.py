@@ -91,7 +91,12 @@ class _Reader:
     def of_other_lengths(self) -> Iterator[Candidate]:
         """Yield longer lengths in the place of the original one, and where the rule changes."""
         original, factor = self.said.get("original_length"), self.said.get("factor", 1.0)
-        if original is None or "base" not in self.said:  # longer ones leave nothing of a factor, and that has a name
+        if original is None:
+            return
+        if "base" not in self.said:  # longer ones leave nothing of a factor, and that has a name
+            longest = self.beside.longest or original
+            if longest > original and "positions" in operations()[self.operation].arrays:
+                yield self._instead({"original_length": longest}, OTHER_LENGTH)
             return
         longer = {"the longest one": self.beside.longest or original, "the factor times it": round(factor * original)}
         for length, name in {length: name for name, length in longer.items() if length != original}.items():

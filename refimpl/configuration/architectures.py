@@ -1,5 +1,6 @@
 """Of which architecture a file is, whether posenc reads it, and whether it is the configuration of a model at all."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from refimpl.configuration.sections import Section
 
 #: Where the language model stands in a model of more than text.
 TEXT = "text_config"
+#: Keys of which classes of such models read none beside that part.
+OF_TEXT = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN, *spellings.HEAD_DIM, *spellings.LAYERS)
 #: Errors of files that say nothing of a model's layers.
 UNKNOWN = ("no-rotary-key", "other-file", "other-architecture")
 
@@ -56,9 +59,10 @@ def _verify_architecture(section: Section, model_type: str, notes: Notes) -> Non
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
+    _verify_nesting(section, model_type, notes)
     if is_known(model_type):
         _verify_architecture(section, model_type, notes)
-        _verify_nesting(section, model_type, notes)
+        _verify_own_code(section, model_type, notes)
         return
     turns = section.given(spellings.ROTARY)
     named = section.get("model_type") or section.given(spellings.HIDDEN) or (turns and "dim" not in section.values)
@@ -94,9 +98,21 @@ def _turning_parts(section: Section) -> Iterator[str]:
             yield from _turning_parts(part)
 
 
+def _verify_own_code(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn of a file whose code is the model's own, and whose classes have the name of another type than the one that is read."""
+    named = section.get("architectures")
+    words = re.findall(r"[a-z]+|[0-9]+", plain_name(model_type).lower())
+    names = [_plain(each) for each in named if isinstance(each, str)] if isinstance(named, list) else []
+    of_type = any(all(word in name for word in words) for name in names) or model_type in readers.OWN_CODE
+    if section.get("auto_map") and names and not of_type and family(model_type).turns:
+        rule = f"name a class of {model_type}: auto_map says that the model has code of its own, and layers are read as {model_type}'s"
+        notes.find("warning", "own-code", section.name("architectures"), named, rule)
+
+
 def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a language model whose keys stand at the top, where the class of the whole reads none of them."""
-    keys = [key for key, _ in section.given((*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN))]
-    if keys and model_type in defaults.TEXT_WITHIN and not section.path:
-        rule = f"be given: transformers 5.23 reads {', '.join(keys)} there alone for {model_type}, and takes what its class has"
-        notes.find("warning", "no-section", TEXT, None, rule)
+    place = defaults.PARTS_WITHIN.get(model_type, TEXT if model_type in defaults.TEXT_WITHIN else "")
+    keys = [key for key, _ in section.given(OF_TEXT)]
+    if keys and place and not section.path:
+        reads = f"at the top transformers 5.23 reads none of these for {model_type}, and takes what its class has"
+        notes.find("warning", "no-section", place, None, f"be given, with {', '.join(keys)} in it: {reads}")

@@ -52,7 +52,7 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
     if nested:
         return inside + own or outside
     if own or layer.kind in family.kind_bases:
-        return own or inside
+        return own or ([] if layer.kind in family.plain else inside)
     return [] if layer.kind in family.plain and family.plain_base is not None else inside + outside
 
 

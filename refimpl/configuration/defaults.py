@@ -35,13 +35,47 @@ WIDTHLESS = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "minimax", "min
 RESOLVING = (
     *("arcee", "aria", "csm", "csm_depth_decoder", "deepseek_ocr2", "deepseek_v2", "diffllama", "ernie4_5", "esmc", "eurobert"),
     *("higgs_audio_v2", "hyperclovax", "internlm3", "jais2", "llama", "mimi", "minicpm3", "mistral", "moshi", "nemotron", "nomic_bert"),
-    *("paddleocr_vl", "qwen3_vl_moe", "unlimited_ocr", "voxtral_realtime"),
+    *("paddleocr_vl", "qwen3_vl_moe", "seed_oss", "unlimited_ocr", "voxtral_realtime"),
 )
-#: Types whose classes read the language model's keys in `text_config` alone, and take their defaults where these stand at the top.
+#: Types whose classes read the language model's keys in a part of their own, and take their defaults where these stand at the top.
 TEXT_WITHIN = (
-    *("cosmos3_edge", "ernie4_5_vl_moe", "exaone4_5", "glm4v", "glm4v_moe", "glm_ocr", "qwen3_5", "qwen3_5_moe", "qwen3_vl"),
-    *("qwen3_vl_moe", "qwen4_exp"),
+    *("aria", "audioflamingo3", "aya_vision", "clvp", "cohere2_vision", "cosmos3_edge", "cosmos3_omni", "deepseek_ocr2", "deepseek_vl"),
+    *("deepseek_vl_hybrid", "diffusion_gemma", "embedding_gemma2", "emu3", "ernie4_5_vl_moe", "exaone4_5", "fast_vlm", "fun_asr_nano"),
+    *("gemma3", "gemma3n", "gemma4", "gemma4_unified", "gemma4_unified_assistant", "glm46v", "glm4v", "glm4v_moe", "glm_ocr", "glmasr"),
+    *("glmga", "got_ocr2", "granite4_vision", "granite_docling", "granite_speech", "granite_speech_plus", "hyperclovax_vision_v2"),
+    *("idefics2", "idefics3", "internvl", "janus", "jev", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr", "llama4", "llava"),
+    *("llava_next", "llava_next_video", "llava_onevision", "minicpm_ocr", "minicpmv4_6", "minicpmv4_7", "minimax_m3_vl", "mistral3"),
+    *("mistral_large4", "mllama", "modernvbert", "molmo2", "moss_transcribe_diarize", "muse_glimmer", "muse_spark", "musicflamingo"),
+    *("ovis2", "paligemma", "pe_audio", "pe_audio_video", "pe_video", "perception_lm", "pp_chart2table", "qianfan_ocr"),
+    *("qwen2_5_omni", "qwen2_5_omni_thinker", "qwen2_audio", "qwen3_5", "qwen3_5_moe", "qwen3_asr", "qwen3_omni_moe"),
+    *("qwen3_omni_moe_thinker", "qwen3_vl", "qwen3_vl_moe", "qwen4_exp", "shieldgemma2", "smolvlm", "t5gemma2_encoder"),
+    *("unlimited_ocr", "vibevoice", "vibevoice_asr", "video_llama_3", "video_llava", "vipllava", "voxtral", "voxtral_realtime"),
 )
+#: Where that part stands, if not in `text_config`.
+PARTS_WITHIN = {
+    **dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), "thinker_config.text_config"), **dict.fromkeys(("t5gemma", "t5gemma2"), "decoder")
+}
+#: Types whose attention multiplies by that key, and fails where it is null or missing, since their classes have null for it.
+NEEDING_WIDTH = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "ministral")
+#: Types of latent attention whose classes take that key, where it is given, for the width that turns.
+TAKING_WIDTH = ("axk1", "deepseek_v3", "glm4_moe_lite", "kimi_k2", "longcat_flash", "youtu")
+#: Types of latent attention of whose whole heads a fraction is a share; of the others it is one of the width that turns.
+SHARING_WHOLE = ("dots3_note", "mistral4")
+#: Types of latent attention whose code reads a fraction where nothing is scaled, too.
+SHARING_ALWAYS = ("glm4_moe_lite",)
+#: Types whose classes read a mapping that is nested by kinds of layers.
+NESTING = (
+    *("deepseek_v4", "diffusion_gemma", "dots3_note", "embedding_gemma2", "gemma3", "gemma3n", "gemma4", "gemma4_unified", "lfm3"),
+    *("mellum", "mimo_v2_flash", "modernbert", "modernbert-decoder", "modernbert_decoder", "olmo3", "t5gemma2", "t5gemma2_decoder", "zaya"),
+)
+#: Sizes at which classes raise an error where they are null, and types that take such a null, or have another key for them.
+SIZED: Mapping[str, tuple[str, ...]] = {
+    "hidden_size": ("codegen", "gptj"),
+    "max_position_embeddings": ("codegen", "dbrx", "gptj", "recurrent_gemma"),
+    "num_attention_heads": ("codegen", "gptj", "jetmoe"),
+    "qk_nope_head_dim": (),
+    "qk_rope_head_dim": ("deepseek_v4",),
+}
 #: Rope types for which transformers computes with that key, and doesn't divide where it is null.
 DIVIDING = ("dynamic", "longrope", "yarn")
 #: Types whose classes have hidden states that their heads can't share equally: transformers leaves the rest out.
@@ -71,12 +105,19 @@ SECTIONS = {
     (24, 20, 20): ("cosmos3_edge", "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe"),
 }
 
+ORIGINAL = "original_max_position_embeddings"
+#: What every mapping of a kind must have for itself.
+IN_EVERY = {"rope_theta": (), ORIGINAL: ("default", "dynamic", "linear", "proportional")}
 GROWS = {"llama_4_scaling_beta": (), "original_max_position_embeddings": ("llama3", "longrope", "yarn")}
 #: Keys of a mapping without which the code of a type raises an error, each with the rope types beside which it doesn't.
 ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ministral3": GROWS,
     "mistral4": GROWS,
-    "phimoe": dict.fromkeys(("short_mscale", "long_mscale"), ("default", "longrope")),
+    "phimoe": dict.fromkeys(("short_mscale", "long_mscale"), ("default",)),
+    "cohere2_moe": {**IN_EVERY, "rope_theta": ("dynamic", "linear", "longrope", "yarn")},
+    "cosmos3_edge": {"mrope_section": ()},
+    **dict.fromkeys(("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified", "mellum", "mimo_v2_flash", "zaya"), IN_EVERY),
+    "lfm3": {ORIGINAL: IN_EVERY[ORIGINAL]},
 }
 #: The rope types beside `default` that the code of a type takes, where it raises an error at all others.
 TAKEN: Mapping[str, tuple[str, ...]] = {

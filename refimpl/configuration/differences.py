@@ -100,10 +100,6 @@ STATIC = (
     "https://github.com/vllm-project/vllm/issues/5093",
 )
 DIVIDED = "transformers divided hidden_size among the heads all the same", "https://github.com/huggingface/transformers/pull/32495"
-WHOLE = (
-    "transformers 5.23 takes it for the width that turns, in place of qk_rope_head_dim",
-    "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/deepseek_v3/configuration_deepseek_v3.py",
-)
 WHOLE_OF_M3 = (
     "transformers 5.23 turns the whole head, as it reads partial_rotary_factor in its place",
     "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/minimax_m3_vl/modeling_minimax_m3_vl.py",
@@ -140,7 +136,6 @@ DIFFERENCES = (
     ),
     Difference("rotary_dim", *WHOLE_OF_M3, is_unsaid),
     Difference("head_dim", *DIVIDED, told=AMONG),
-    Difference("head_dim", *WHOLE, of_types("axk1", "deepseek_v3", "glm4_moe_lite", "longcat_flash", "youtu"), IS_THE_WIDTH),
     Difference("no_rope_layers", "rknn-llm turned every layer", f"{GITHUB}airockchip/rknn-llm/issues/501", has_zero),
     Difference("rope_local_base_freq", "mlxcel scaled local layers too, or no layer", f"{GITHUB}lablup/mlxcel/issues/1340", scales_others),
     Difference("compress_ratios", "SGLang scaled layers of ratio 0 too", f"{GITHUB}sgl-project/sglang/pull/34788", has_zero_unscaled),

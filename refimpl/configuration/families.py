@@ -10,6 +10,8 @@ from refimpl.configuration.defaults import (
     HEAD_DIM_OF,
     KINDS,
     LATENT_OF,
+    NEEDING_WIDTH,
+    NESTING,
     NULLABLE,
     NULLS_REFUSED,
     ORIGINAL_OF,
@@ -18,13 +20,16 @@ from refimpl.configuration.defaults import (
     ROPES,
     ROUNDING,
     SECTIONS_OF,
+    SHARING_WHOLE,
     SIZES_OF,
     TAKEN,
+    TAKING_WIDTH,
     UNEVEN,
     WIDTHLESS,
     Kinds,
 )
 from refimpl.configuration.readers import ALPHA, SPELT
+from refimpl.configuration.unturned import IMAGES, UNTURNED, UNTURNED_IMAGES
 
 FULL = ("full_attention",)
 SLIDING = ("sliding_attention",)
@@ -101,6 +106,14 @@ class Family:
     head_dim: int | None = None
     refuses_null: bool = False
     """Whether the class raises an error where the key of that is null."""
+    needs_width: bool = False
+    """Whether attention fails where that key is null or missing."""
+    takes_width: bool = False
+    """Whether the class takes that key for the width that turns, beside latent attention."""
+    shares_whole: bool = False
+    """Whether, beside latent attention, a fraction is that of a whole head."""
+    nests: bool = False
+    """Whether the class reads a mapping that is nested by kinds of layers."""
     widthless: bool = False
     """Whether the class has null for it where the key is missing."""
     resolves: bool = False
@@ -292,41 +305,6 @@ WHOLE = frozenset(
     }
 )
 
-#: Model types in which no layer turns: their positions are learned, added as sinusoids, or a bias on the logits.
-UNTURNED = frozenset(
-    {
-        *("albert", "bart", "bert", "big_bird", "biogpt", "blenderbot", "bloom", "camembert", "ctrl", "deberta", "deberta-v2"),
-        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "layoutlmv2", "led", "longformer"),
-        *("longt5", "m2m_100"),
-        *("marian", "mbart", "mpnet", "mpt", "mt5", "nllb-moe", "openai-gpt", "opt", "pegasus", "prophetnet", "roberta"),
-        *("switch_transformers", "t5", "trocr", "umt5", "whisper", "xglm", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet"),
-    }
-)
-
-#: The same of encoders of images, and of the encoders of text beside them.
-UNTURNED_IMAGES = frozenset(
-    {
-        *("aimv2", "aimv2_vision", "align", "align_vision", "altclip", "altclip_vision", "beit", "blip", "blip_2_vision", "blip_vision"),
-        *("bridgetower", "bridgetower_vision", "chinese_clip", "chinese_clip_vision", "clip", "clip_vision", "clipseg", "clipseg_vision"),
-        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "florence_vision"),
-        *("clap_audio", "git_vision", "groupvit", "idefics_vision", "ovis2_vision", "swiftformer", "unlimited_ocr_sam_vision"),
-        *("groupvit_vision", "hiera", "idefics2_vision", "idefics3_vision", "ijepa", "inkling_vision", "instructblip_vision"),
-        *("instructblipvideo_vision", "internvl_vision", "janus_vision", "kosmos_2_vision", "metaclip_2", "metaclip_2_vision"),
-        *("owlv2", "owlv2_vision", "owlvit", "owlvit_vision", "pix2struct_vision", "sam_hq_vision", "sam_vision", "siglip", "siglip2"),
-        *("siglip2_vision", "siglip_vision", "smolvlm_vision", "swin", "swin2sr", "swinv2", "timesformer", "tipsv2", "tipsv2_vision"),
-        *("videomae", "vit", "vit_mae", "vit_msn", "vitdet", "vitpose_backbone", "vivit", "xclip", "xclip_vision", "yolos"),
-    }
-)
-
-#: Encoders of images whose height turns the first half of the pairs, and whose width the second one.
-IMAGES = (
-    *("cohere_compass_vision", "dots3_note_vision_encoder", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision"),
-    *("glm4v_vision", "glm5_next_vision", "glm_ocr_vision", "mlcd_vision", "muse_glimmer_vision", "muse_spark_vision"),
-    *("paddleocr_vl_vision", "qwen2_5_omni_vision_encoder", "qwen2_5_vl_vision", "qwen2_vl_vision", "qwen3_5_moe_vision"),
-    *("qwen3_5_vision", "qwen3_omni_moe_vision_encoder", "qwen3_vl_moe_vision", "qwen3_vl_vision", "qwen4_exp_vision"),
-    "video_llama_3_vision",
-)
-
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
@@ -423,12 +401,12 @@ FAMILIES = {
     "kolibri1": Family(pattern=5, unturned=FULL, windowless="turn"),
     "lfm2": Family(base=1e6, picks="full_attn_idxs", base_before="theta"),
     "lfm2_moe": Family(base=1e6),
-    "lfm3": NESTED,
+    "lfm3": Family(base=1e6, nested=True),
     "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
     "longcat_flash": Family("interleaved_to_half", base=1e7),
     "llama4": LLAMA4,
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
-    "mellum": NESTED,
+    "mellum": Family(nested=True, unread=("partial_rotary_factor",)),
     "minimax": Family(base=1e6),
     "mimo_v2_flash": Family(base=5e6, kind_bases={"sliding_attention": 1e4}, fraction=0.334),
     "minimax_m1": Family(picks="attn_type_list"),
@@ -496,7 +474,7 @@ FAMILIES = {
         twice=True, asked=("use_mem_rope", True), picks="hybrid_layer_ids", picked=(6, 12, 18, 24, 30, 36, 42, 47, 51), derived=54,
         raised_before="use_long_context",
     ),
-    "zaya": Family(base=5e6, fraction=0.5),
+    "zaya": Family(base=5e6),
     "vjepa2": Family("interleaved", base_fixed=True, grid=Grid("block", "tiled", first="time", axes=3)),
 }
 
@@ -510,7 +488,8 @@ def family(model_type: str) -> Family:
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
     classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
-    classed |= {"whole": name in WHOLE}
+    classed |= {"whole": name in WHOLE, "needs_width": name in NEEDING_WIDTH, "takes_width": name in TAKING_WIDTH}
+    classed |= {"nests": name in NESTING or not is_known(name), "shares_whole": name in SHARING_WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)

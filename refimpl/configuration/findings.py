@@ -60,7 +60,8 @@ class Finding:
         if self.level == "missing":
             said = "isn't given" if self.got == repr(None) else f"is {self.got}"
             return f"{self.key} {said}: {self.rule}; posenc has no operation for it yet"
-        got = "nothing: the key is missing, or null" if self.got == repr(None) else self.got
+        nothing = "null" if "left out" in self.rule else "nothing: the key is missing, or null"
+        got = nothing if self.got == repr(None) else self.got
         return f"{self.key} must {self.rule}, got {got}"
 
 

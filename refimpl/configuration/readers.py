@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from refimpl.configuration.defaults import LATENT_OF
+
 OF_NEOX = ("gpt_neox", "gpt_neox_japanese", "qwen")
 GEMMA4 = ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified")
 MODERNBERT = ("modernbert", "modernbert-decoder", "modernbert_decoder")
@@ -27,6 +29,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
 #: The same of the part of a head that turns.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "partial_rotary_factors": (),
+    "qk_rope_head_dim": (*LATENT_OF, "deepseek_v4"),
     "rope_pct": ("stablelm", "stablelm_epoch"),
     "rotary_dim": (
         *("codegen", "gptj", "minimax_m1", "minimax_m2", "minimax_m3_vl", "minimax_text_01", "mixformer-sequential", "phi", "phi-msft"),
@@ -44,6 +47,7 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "swa_head_dim": ("dots3_note", "mimo_v2_flash"),
     "swa_qk_nope_head_dim": ("dots3_note",),
     "swa_qk_rope_head_dim": ("dots3_note",),
+    "qk_nope_head_dim": (*LATENT_OF, "deepseek_v4"),
 }
 #: The same of which layers are of which kind.
 LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",), "rope_scaling_layers": ("molmo2",)}
@@ -56,8 +60,19 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "rope_traditional": (),
     "rotary_emb_interleaved": ("nomic_bert",),
 }
+LAYERS_WORKED_OUT = ("falcon_h1", "falcon_mamba", "jamba", "mamba", "mamba2", "recurrent_gemma")
 #: Model types whose classes in transformers raise an error at a key, since they work out what it says.
-REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": ("falcon_mamba", "jamba", "mamba", "mamba2")}
+REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": LAYERS_WORKED_OUT}
+#: Keys at whose null only some classes raise an error; the mapping is one where no other is given.
+NULLS: Mapping[str, tuple[str, ...]] = {
+    "original_max_position_embeddings": ("phi3",),
+    "partial_rotary_factor": ("phi3", "phi4_multimodal"),
+    "rope_parameters": ("cohere2_moe",),
+    "rope_scaling": ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified", "mellum", "mimo_v2_flash", "zaya"),
+    "rope_theta": ("esm",),
+    "rotary_dim": ("codegen", "gptj", "minimax_m3_vl"),
+    "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
+}
 #: Keys of another architecture that has the name of a known model type, and what its code does.
 NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "chatglm": (
@@ -69,6 +84,8 @@ NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "the code of the first GLM adds what it learned of positions, and turns nothing",
     ),
 }
+#: Types that transformers has no class for, and whose own classes have other names than they, or know other rope types than it.
+OWN_CODE = ("kimi_k2", "phi-msft", "phi3small")
 #: Which known model types raise the base by `alpha` beside dynamic scaling.
 ALPHA = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl")
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import architectures, images, indexers, scalings, spellings, temperatures, unread, whole
+from refimpl.configuration import architectures, images, indexers, refusals, scalings, spellings, temperatures, unread, whole
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known
 from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, first_ones, shared
@@ -40,10 +40,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         notes.decide(key, value, f"{key} is {value}: nothing turns")
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
     architectures.verify_known(section, model_type, notes)
-    whole.verify_picks(section, own, notes)
-    whole.verify_attention_config(section, own, notes)
-    whole.verify_base_before(section, own, notes)
+    whole.verify_left_over(section, own, notes)
     images.verify(configuration, own, notes)
+    section = refusals.without_refused(section, model_type, own, notes)
     section, taken = whole.by_default(section, own, notes)
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)

@@ -196,7 +196,7 @@ def verify_taken(name: str, section: Section, rope: Section, own: Family, notes:
         if name not in unasked and rope.get(key) is None and not told:
             notes.find("warning", "asked-key", rope.name(key), None, f"be given beside {name}: {without}")
     null = section.values.get("head_dim", own) is None and not own.refuses_null and not own.resolves
-    if name in DIVIDING and (null or (own.widthless and not section.given(spellings.HEAD_DIM))):
+    if name in DIVIDING and (null or (own.widthless and not section.given(spellings.HEAD_DIM))) and not own.needs_width:
         notes.find("warning", "asked-key", section.name("head_dim"), None, f"be given beside {name}: {without}")
 
 
@@ -261,6 +261,9 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
         found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(_given(key, section, rope)), None)
         if found is not None:
             values[parameter] = checked(found, contract[parameter], notes)
+        elif key == "truncate" and key in rope.values:
+            values[parameter] = False
+            notes.decide(rope.name(key), None, "truncate is False: transformers takes null for that")
         elif not contract[parameter].required and key not in rule.required:
             values[parameter] = contract[parameter].default
             notes.assume(key, values[parameter], f"{key} is {values[parameter]}, which code takes where it isn't given")
@@ -322,8 +325,7 @@ def original_length(section: Section, rope: Section, notes: Notes) -> tuple[str,
     """Return the trained length: inside or outside the mapping; without one, what most code takes is the longest length."""
     found = agreed(rope.given((ORIGINAL,)) + section.given((ORIGINAL,)), "two-lengths", "the original length", notes)
     if found is None and (longest := section.given(spellings.MAX_LENGTH)):
-        wanted = "be a number, or left out, as some code raises an error at null" if ORIGINAL in rope.values else "be given"
-        rule = f"{wanted}: without it code takes {longest[0][0]} ({longest[0][1]})"
+        rule = f"be given: without it code takes {longest[0][0]} ({longest[0][1]})"
         notes.find("warning", "no-original-length", rope.name(ORIGINAL), None, rule)
         return longest[0]
     if found is None:
@@ -383,7 +385,7 @@ def _of_yarn(rope: Section, family: Family, notes: Notes, *, latent: bool) -> At
         if value in spellings.SLOPES:
             values["slope"] = spellings.SLOPES[value]
             notes.decide(key, value, f"the attention factor grows by {values['slope']} ln(factor)")
-    if family.attention_factor is not None and "attention_factor" not in values:
+    if family.attention_factor is not None and "attention_factor" not in rope.values:
         notes.assume("attention_factor", family.attention_factor, f"the attention factor is 1, as in this model type: it {REPLACES}")
         values["attention_factor"] = family.attention_factor
     return AttentionFactor("yarn.attention_factor", values)
@@ -437,10 +439,11 @@ def _of_longrope(section: Section, rope: Section, rule: Mapping[str, Any] | None
         trained = 2 if rule is None else rule["original_length"]  # an error of it is told already
         most = next((round(value) for _, value in longest if is_number(value) and value >= 1), trained)
         return AttentionFactor(FACTOR_OF_LISTS, {"original_length": trained, "max_length": most, **scales})
-    original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
-    if original is None or not (factor or longest):
-        lacks = rope.name(ORIGINAL) if original is None else spellings.MAX_LENGTH[0]
-        notes.find("error", "missing-key", lacks, None, "be given, for the attention factor")
+    original = original_length(section, rope, Notes())
+    if original is None:
+        return None
+    if not (factor or longest):
+        notes.find("error", "missing-key", spellings.MAX_LENGTH[0], None, "be given, for the attention factor")
         return None
     longest_key, length = factor[0] if factor else longest[0]
     for key, value, least in ((*original, 1), (longest_key, length, LEAST)):

@@ -50,8 +50,8 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
         rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
         notes.find("warning", "refused-key", section.name(key), section.values[key], rule)
     section = section.without(refused)
-    _verify_unread(section, model_type, own, notes)
-    section = section.without([key for key in own.unread if key not in spellings.ROPE])
+    unread = _verify_unread(section, model_type, own, notes)
+    section = section.without([key for key in unread if key not in spellings.ROPE])
     _verify_parts_of_whole(section, rope, model_type, notes)
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
@@ -59,11 +59,12 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     rope = None if rope is not None and rope.path[-1] in own.unread else rope
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
-    return section.without((*own.unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
+    return section.without((*unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
 
 
-def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes) -> None:
-    """Warn of keys that most code reads and that of a model type doesn't, where they say otherwise than what counts."""
+def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes) -> list[str]:
+    """Return keys that most code reads and that of a model type doesn't, but for those that say what counts; warn of the others."""
+    agreeing = []
     for keys, named, usual in (
         (spellings.BASE, "unread-base", own.base or spellings.USUAL_BASE),
         (spellings.FRACTION, readers.UNREAD_PART, own.fraction or 1),
@@ -76,6 +77,9 @@ def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes)
             if value != counts:
                 takes = "" if counts is None else f", and takes {counts}"
                 notes.find("warning", named, key, value, f"be left out: transformers doesn't read it for {model_type}{takes}")
+            else:
+                agreeing.append(key.rpartition(".")[2])
+    return [key for key in own.unread if key not in agreeing]
 
 
 def _verify_unknown(section: Section, notes: Notes) -> None:

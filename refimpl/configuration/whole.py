@@ -58,12 +58,18 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
 
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
     """Return a section with the mapping, or the original length, that a model type has where none is given, and the key of it."""
+    if section.get("rope_scaling") == {}:
+        section = section.without(("rope_scaling",))
+    if own.original is not None:
+        section = _without_length_inside(section, own.original, notes)
     if own.original is not None and scales_without_length(section):
         return replace(section, values={**section.values, spellings.ORIGINAL_LENGTH: own.original}), (spellings.ORIGINAL_LENGTH,)
     if not own.rope or section.given(spellings.ROPE):
         return section, ()
-    says = f"{dict(own.rope)}, as the class of this model type in transformers has it where neither this nor rope_scaling is given"
-    notes.assume(section.name(spellings.ROPE[0]), dict(own.rope), says)
+    beside = [spellings.ORIGINAL_LENGTH] if section.given((spellings.ORIGINAL_LENGTH,)) else []
+    of_class_rope = {key: value for key, value in own.rope.items() if key not in beside}
+    says = f"{of_class_rope}, as the class of this model type in transformers has it where neither this nor rope_scaling is given"
+    notes.assume(section.name(spellings.ROPE[0]), of_class_rope, says)
     rule = "stand in rope_parameters: transformers takes what the class of this model type has, where that isn't given"
     of_kinds = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
     fractions = spellings.FRACTION if entries(own.rope) else ()
@@ -73,7 +79,19 @@ def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tu
             if value not in of_class:
                 notes.find("warning", "unread-base" if name == "rope_theta" else readers.UNREAD_PART, key, value, rule)
         section = section.without(keys) if of_class else section
-    return replace(section, values={**section.values, spellings.ROPE[0]: own.rope}), spellings.ROPE[:1]
+    return replace(section, values={**section.values, spellings.ROPE[0]: of_class_rope}), spellings.ROPE[:1]
+
+
+def _without_length_inside(section: Section, usual: int, notes: Notes) -> Section:
+    """Return a section without an original length in its mapping, where the class reads the one beside that alone, and has a usual one."""
+    beside = section.given((spellings.ORIGINAL_LENGTH,))
+    for mapping in (each for key in spellings.ROPE if not beside and (each := section.below(key))):
+        for key, value in mapping.given((spellings.ORIGINAL_LENGTH,)):
+            if value != usual:
+                rule = f"stand beside {'.'.join(mapping.path)}, where alone transformers reads it for this model type; it takes {usual}"
+                notes.find("warning", "unread-length", key, value, rule)
+        section = replace(section, values={**section.values, mapping.path[-1]: mapping.without((spellings.ORIGINAL_LENGTH,)).values})
+    return section
 
 
 def scales_without_length(section: Section) -> bool:
@@ -149,6 +167,13 @@ def _of_rope_type(rope: Section, notes: Notes) -> Section:
             rule = "stand under rope_type, which transformers 5.23 reads alone for this model type: it scales nothing, where 4.57 scales"
             notes.find("warning", "unread-type", key, value, rule)
     return rope.without(rope.values.keys() - {*spellings.BASE}) if given else rope
+
+
+def verify_left_over(section: Section, own: Family, notes: Notes) -> None:
+    """Warn of keys that the class of a model type, or a version of it, reads in another place or not at all."""
+    verify_picks(section, own, notes)
+    verify_attention_config(section, own, notes)
+    verify_base_before(section, own, notes)
 
 
 def verify_picks(section: Section, own: Family, notes: Notes) -> None:

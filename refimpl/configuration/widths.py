@@ -12,6 +12,7 @@ from refimpl.configuration.sections import Section, agreed, is_number
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
 UNREAD, TURN, IS_THE_WIDTH = "doesn't count", "channels turn", "is the width that turns"
 AMONG = "divided among the heads"
+TAKEN = "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/deepseek_v3/configuration_deepseek_v3.py"
 LATENT = "https://github.com/vllm-project/vllm/pull/41185"
 
 
@@ -246,15 +247,22 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
         return None
     if given not in (None, turning):
         notes.decide(section.name("head_dim"), given, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
+    if family.takes_width and section.values.get("head_dim", turning) != turning:
+        takes = "the hidden state divided among the heads" if given is None else "head_dim"
+        rule = f"be left out, or be {turning}: transformers 5.23 takes {takes} for the width that turns, in place of {latent[0]}"
+        notes.find("warning", "taken-width", section.name("head_dim"), given, rule, TAKEN, follows=[latent[0]])
+    scaled = rope is not None and any(value not in ("default", "mrope") for _, value in rope.given(("rope_type", "type")))
     possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
+    possible = possible[:1] if scaled and not family.shares_whole else possible
+    again = ", of which transformers takes a share again beside a scaling" if scaled and not family.shares_whole else ""
     shares = type(given) is int and any(is_number(value) and int(given * value) == turning for _, value in fraction)
-    if not shares and given not in (None, turning, head_dim, head_dim - turning, section.get("v_head_dim")):
+    if not shares and not family.takes_width and given not in (None, turning, head_dim, head_dim - turning, section.get("v_head_dim")):
         rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
         notes.find("warning", "unread-width", section.name("head_dim"), given, rule, follows=map(section.name, spellings.ROPE))
     for key, value in fraction:
         notes.decide(key, value, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
         if value not in possible:
-            notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) {IS_THE_WIDTH}", LATENT)
+            notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) {IS_THE_WIDTH}{again}", LATENT)
     says = f"the last {turning} of {head_dim} channels turn"
     if given_width:
         notes.decide(*given_width, says)
