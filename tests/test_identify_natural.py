@@ -266,7 +266,7 @@ def test_learned_frequencies_of_several_axes_are_told_as_not_tried(name: str, wh
     known = told(name).identity
 
     assert known is not None
-    assert (known.operation, known.what, known.unseen) == (None, what, (OF_AXES,))
+    assert (known.operation, known.what, known.unseen) == (None, what, (OF_AXES.format("mixed_rope.rotate"),))
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ ROWS = "row token dim"
 UNKNOWN = "not the rotation to positions on several axes in any known order"
 IMAGE = f"vectors of an image, (batch, height, width, dim), whose channels follow its rows and columns: {UNKNOWN}"
 APIECE = f"vectors at positions on {{}} axes, each channel of which follows one axis at most: {UNKNOWN}"
-CROSSED = "vectors at positions on {} axes, whose channels follow several axes at once, as in mixed_rope"
-INSIDE = "learned frequencies inside of it: they aren't tried; where it has such, make them an argument, and declare mixed_rope.rotate"
+CROSSED = "vectors at positions on {} axes, whose channels follow several axes at once"
+INSIDE = "learned frequencies inside of it: they aren't tried; where it has such, make them an argument, and write an adapter of {}"
 #: So many times what one result may be off by are two apart that differ.
 APART = 8
 Whole = Literal["", "told", "axes", "square"]
@@ -163,6 +163,8 @@ def _only(grid: Grid, axes: tuple[int, ...], places: np.ndarray) -> bool:
 def found(probe: Probe) -> Identity | None:
     """Return what a function is that takes a position on each of several axes, or images: known, or shown to be another rotation."""
     unknown = set[tuple[object, ...]]()
+    (learned,) = taking("x", "positions", "frequencies")
+    inside = (INSIDE.format(learned.name),)
     shown: Identity | None = None
     for grid in _ways(probe):
         apart = grid.probe.dtype, grid.count, grid.order, grid.rows, grid.first, grid.whole, grid.embedded
@@ -171,7 +173,7 @@ def found(probe: Probe) -> Identity | None:
         try:
             axes, places, identity = at_some_place(grid)
         except CrossedError:
-            shown = shown or Identity(None, CROSSED.format(grid.count), unseen=(INSIDE,), view=grid)
+            shown = shown or Identity(None, CROSSED.format(grid.count), unseen=inside, view=grid)
             continue
         except Refused as refusal:
             if refusal.hopeless:
@@ -185,7 +187,7 @@ def found(probe: Probe) -> Identity | None:
             return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **given, **width})
         unknown.add(apart)
         both = grid.whole in ("", "axes") and not grid.embedded and all(axes)
-        what, unseen = (IMAGE, ()) if grid.whole else (APIECE.format(grid.count), (INSIDE,))
+        what, unseen = (IMAGE, ()) if grid.whole else (APIECE.format(grid.count), inside)
         shown = shown or (replace(identity, what=what, unseen=unseen, view=grid) if both else None)
     return shown
 
