@@ -9,7 +9,7 @@ import numpy as np
 from conformance.adapt.adapter import Adapter
 from conformance.adapt.wording import told_with_place
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result, unanswered
+from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result
 from conformance.calls.subject import Reply
 from conformance.calls.takes import Positions
 from conformance.isolate import targets
@@ -116,11 +116,9 @@ def assert_conforms(
     answers = [(question, judge.answer(question)) for question in asked]
     wrong = [(question, result) for question, result in answers if result.convicts or isinstance(result.outcome, HarnessError)]
     if wrong:
-        first, _ = wrong[0]
-        diagnosis, fault = judge.diagnosis(first), unanswered(operation, (result.outcome for _, result in answers))
-        if fault is not None and not (diagnosis and diagnosis.advises):
-            message = f"{operation} can't be judged: {fault.message}"
-            raise targets.TargetError(message)
+        diagnosis = judge.diagnosis(wrong[0][0])
+        if judge.report.fault:
+            raise targets.TargetError(judge.report.fault)
         told = _told(operation, [result for _, result in wrong], len(answers), diagnosis)
         raise AssertionError("\n".join([*told, f"seed: {judge.seed}"]))
     evidence = [result for _, result in answers if result.kind == EVIDENCE]

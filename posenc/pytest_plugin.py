@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,12 +139,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _notes(judge: Judge) -> Iterator[str]:
     """Yield what the verdict on a target rests on, and what is worth knowing outside of it."""
-    from conformance.calls.outcomes import Report
     from conformance.checks.evidence.told import told as rests_on
     from conformance.show.terminal import clean
 
-    report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()), warnings=judge.session.warnings)
-    yield from (f"{label} {clean(words)}" for label, words in rests_on(report))
+    report = judge.report
+    if report.fault and len(report.results) == len(judge.questions):
+        yield clean(report.fault)
+    yield from (f"{label} {clean(words)}" for label, words in rests_on(replace(report, results=())))
     yield from map(clean, judge.session.at_hand)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():

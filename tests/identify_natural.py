@@ -461,3 +461,27 @@ def by_sequence_lengths(q_sequence_length, k_sequence_length, num_heads):
 def table_of_a_video(embed_dim, grid_size, grid_depth):
     frames, rows, columns = (axis.ravel() for axis in np.indices((grid_depth, grid_size, grid_size)))
     return np.concatenate([np.sin(angles(each, embed_dim // 2)) for each in (frames, rows, columns, rows)], axis=-1)
+
+
+def logarithm_of_heads(positions):
+    slopes, biases = np.array([[0.1], [0.2], [0.4]]), np.array([[1.0], [0.5], [2.0]])
+    return (slopes * np.log(1 + positions) + biases).astype(np.float32)
+
+
+def logarithm_by_one_number(positions):
+    return (0.37 * np.log(1 + positions) + 0.81).astype(np.float32)
+
+
+LEARNED = 0.1 + np.random.default_rng(0).random((2, 32))
+
+
+def by_both_axes(x, positions):
+    """Turn every pair by both axes at once, by frequencies that were learned."""
+    turned = np.tile(positions[:, :1] * LEARNED[0] + positions[:, 1:] * LEARNED[1], 2)
+    return (x * np.cos(turned) + half(x) * np.sin(turned)).astype(np.float32)
+
+
+def by_each_axis(x, positions):
+    """Turn half of the pairs by each axis, by frequencies that were learned."""
+    turned = np.tile(np.concatenate([positions[:, :1] * LEARNED[0, :16], positions[:, 1:] * LEARNED[1, :16]], axis=-1), 2)
+    return (x * np.cos(turned) + half(x) * np.sin(turned)).astype(np.float32)

@@ -17,11 +17,12 @@ from conformance.adapt.adapter import Adapter
 from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.wording import told_with_place
 from conformance.cli import main
-from conformance.identify import inside, plans, rotary, screen
+from conformance.identify import inside, plans, screen
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
 from conformance.identify.declaration import Place
+from conformance.identify.described import WHOLE_TURNS
 from conformance.identify.findings import Identity
 from conformance.identify.following import restrictions, role, settings
 from conformance.identify.inside import Stranger
@@ -400,7 +401,7 @@ def test_frequencies_beyond_half_a_turn_are_seen_at_positions_between_whole_ones
 def test_nothing_is_said_of_reach_and_arithmetic_where_whole_turns_cant_be_told() -> None:
     seen = identity_of(identify_functions, "octaves_of_whole").seen
 
-    assert seen[0] == rotary.WHOLE_TURNS
+    assert seen[0] == WHOLE_TURNS
     assert not any(line.startswith(("positions", "arithmetic")) for line in seen)
 
 

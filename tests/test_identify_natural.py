@@ -3,14 +3,22 @@
 import functools
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import identify_natural
+import numpy as np
 import pytest
-from test_identify import pasted, recognised, screen_of, told_of, verify
+from test_identify import Here, pasted, recognised, screen_of, told_of, verify
 
+from conformance.adapt.arrays import MisfitError
 from conformance.identify import identify
+from conformance.identify.asking import Signature
+from conformance.identify.grids import APIECE, CROSSED
+from conformance.identify.grids import INSIDE as OF_AXES
+from conformance.identify.inside import _flat
+from conformance.identify.plans import OTHER_WAY, how
 from conformance.isolate.targets import TargetError
 
 #: By how much ``by_a_multiple`` and ``by_a_square`` multiply.
@@ -205,8 +213,60 @@ def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_pa
     path = tmp_path / "natural.py"
     path.write_bytes(Path(identify_natural.__file__).read_bytes())
 
-    with pytest.raises(TargetError, match=r"say how it is called with --call, as in --call 'f\(x, positions\)'"):
+    with pytest.raises(TargetError, match=r"write a function around it of x and positions, of positions, of dim, or of what else"):
         list(identify(f"{path}:numbers_of_heads"))
+
+
+UNTRIED = "write an adapter of temperature.learned_scale, which isn't tried"
+TO_CALL = "say how it is called with --call, as in --call 'f({})'"
+
+
+def signature(function: Callable[..., Any]) -> Signature:
+    return Here(function).functions[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "tried", "advice"),
+    [
+        (lambda: 3, ["f()"], OTHER_WAY),
+        (lambda *_: 3, ["f(positions, bits)"], TO_CALL.format("x, positions")),
+        (lambda x=None, positions=None: (x, positions), ["f(positions)"], TO_CALL.format("x, positions")),
+        (lambda *, aa, bb: (aa, bb), [], TO_CALL.format("aa=x, bb=positions")),
+        (lambda x, positions: (x, positions), ["f(x, positions)"], OTHER_WAY),
+        (lambda x, positions, cfg: (x, positions, cfg), ["f(q, k, positions)"], OTHER_WAY),
+        (lambda aa, bb: (aa, bb), ["f(x, positions)"], TO_CALL.format("query_positions, key_positions")),
+        (lambda positions, slopes, biases: (positions, slopes, biases), [], UNTRIED),
+    ],
+)
+def test_what_a_person_is_told_to_write_is_a_call_that_was_not_tried_and_can_be_made(
+    function: Callable[..., Any], tried: list[str], advice: str
+) -> None:
+    assert how(signature(function), tried) == advice
+
+
+def test_none_among_results_is_told_as_that() -> None:
+    with pytest.raises(MisfitError, match="a result must be an array or several, got None in a tuple"):
+        list(_flat((np.ones(3), None)))
+
+
+@pytest.mark.parametrize(
+    ("name", "slopes", "biases"),
+    [("logarithm_of_heads", "0.1, 0.2, 0.4", "1, 0.5, 2"), ("logarithm_by_one_number", "0.37", "0.81")],
+)
+def test_learned_numbers_inside_of_a_temperature_are_told_without_an_adapter(name: str, slopes: str, biases: str) -> None:
+    known = told(name).identity
+
+    assert known is not None
+    assert (known.operation, known.values_of) == (None, "temperature.learned_scale")
+    assert known.seen == (f"slopes inside: {slopes}", f"biases inside: {biases}")
+
+
+@pytest.mark.parametrize(("name", "what"), [("by_both_axes", CROSSED.format(2)), ("by_each_axis", APIECE.format(2))])
+def test_learned_frequencies_of_several_axes_are_told_as_not_tried(name: str, what: str) -> None:
+    known = told(name).identity
+
+    assert known is not None
+    assert (known.operation, known.what, known.unseen) == (None, what, (OF_AXES.format("mixed_rope.rotate"),))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from test_worker_manners import session, turning
 
 from conformance.calls.manner import swappable
 from conformance.calls.outcomes import Advisory, Errored, Failed, Passed
-from conformance.checks import golden_checks, manner_checks
+from conformance.checks import golden_checks, manner_checks, vector_checks
 from conformance.in_process import InProcess
 from conformance.judge.journal import Task
 
@@ -304,6 +304,15 @@ def test_a_result_that_shares_memory_is_told_once() -> None:
     assert told == [Advisory("result shares memory with x: what is written to the one changes the other")]
     _, task, checked = drawn(session(sharing, modifies_inputs=True, **HALF), 2)
     assert list(manner_checks.aliases(task, checked)) == []
+
+
+def test_code_that_returns_numpy_for_another_library_is_told_and_not_convicted() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+    _, _, checked = drawn(session(lambda *arrays, **named: rotate(*arrays, **named).numpy(), framework="torch", **HALF), 2)
+    told = [result.outcome for result in vector_checks.advisories(checked)]
+
+    assert told == [Advisory("result is an array of NumPy, where torch's are given: no gradient passes through it")]
 
 
 @pytest.mark.parametrize("declared", [{"positions": "from_zero"}, {"positions": "consecutive"}, {"rows": "shared"}])

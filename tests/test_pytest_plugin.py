@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +212,19 @@ def test_the_counterexample_of_a_law_is_saved_as_a_candidate(tmp_path: Path) -> 
     assert json.dumps(said["cases"][0]["parameters"])
 
 
+SQUEEZED = """
+from conformance import Adapter
+from refimpl.schemes import binary
+
+adapter = Adapter("squeezed")
+
+
+@adapter.implements("binary.encode")
+def encode(positions, **parameters):
+    return binary.encode(positions, **parameters)[None]
+"""
+
+
 def half_rope(x: np.ndarray, positions: np.ndarray, **parameters: object) -> np.ndarray:
     return rope.rotate(x, positions, **parameters)
 
@@ -274,6 +288,29 @@ def test_what_fits_no_call_is_no_verdict() -> None:
 
     with pytest.raises(TargetError, match=r"^rope\.rotate can't be judged: every call raises IndexError: .*framework="):
         assert_conforms(broken, "rope.rotate", level="smoke")
+
+
+@pytest.mark.parametrize("level", ["smoke", "core"])
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [(lambda y: y[0], r"\(\d+, \d+, \d+\)"), (lambda y: y[None], r"\(1, \d+, \d+, \d+, \d+\)"), (np.ravel, r"\(\d+,\)")],
+)
+def test_another_number_of_axes_in_every_call_is_no_verdict(level: str, returned: Callable[[np.ndarray], np.ndarray], got: str) -> None:
+    def squeezed(*arrays: np.ndarray, **parameters: object) -> np.ndarray:
+        return returned(half_rope(*arrays, **parameters))
+
+    told = rf"can't be judged: result must have shape .*, got {got}; every call must return result \(batch head token head_dim\)"
+    with pytest.raises(TargetError, match=rf"^rope\.rotate {told}"):
+        assert_conforms(squeezed, "rope.rotate", level=level, seed=1)
+
+
+def test_another_number_of_axes_in_every_call_is_told_at_the_end_of_all_tests(tmp_path: Path) -> None:
+    (tmp_path / "squeezed.py").write_text(SQUEEZED, encoding="utf-8")
+    every, some = (run(tmp_path, "--posenc", "squeezed.py", "--posenc-seed", "1", *chosen) for chosen in ([], ["-k", "drawn-1["]))
+
+    words = "posenc: squeezed.py: binary.encode can't be judged: result must have shape"
+    assert words in every.stdout
+    assert words not in some.stdout
 
 
 def test_a_fault_of_the_adapter_is_no_verdict_in_a_test_either() -> None:

@@ -101,6 +101,15 @@ def test_tensors_of_one_storage_share_memory() -> None:
     assert reply(turning(torch), framework="torch").aliases == ()
 
 
+def test_a_result_of_numpy_is_told_where_another_library_is_declared() -> None:
+    torch = pytest.importorskip("torch")
+    told = ("result is an array of NumPy, where torch's are given",)
+
+    assert reply(lambda x, positions, **parameters: turning(torch)(x, positions, **parameters).numpy(), framework="torch").foreign == told
+    assert reply(turning(torch), framework="torch").foreign == ()
+    assert reply(right.rotate).foreign == ()
+
+
 def every(count: int, wrong: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
     """Return a rotation each so-manieth call of which is wrong."""
     calls = itertools.count(1)

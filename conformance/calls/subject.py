@@ -16,15 +16,16 @@ from refimpl.spec import Operation
 class Reply:
     """What came back from one call: values (float64 or int64), the dtypes they had, and which inputs were changed.
 
-    ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
-    gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed. Code that reads a configuration
-    was asked for these ``layers``.
+    ``aliases`` says in words which results share memory with which inputs, ``foreign`` which are arrays of another library. A call that
+    was made again ``repeats`` times, and once gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that
+    it changed. Code that reads a configuration was asked for these ``layers``.
     """
 
     values: Mapping[str, np.ndarray]
     dtypes: Mapping[str, str]
     modified: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
     repeats: int = 0
     unlike: str = ""
     overwritten: tuple[str, ...] = ()

@@ -186,11 +186,14 @@ def _failed(vector: Vector, outcome: Outcome) -> Judgement:
 
 
 def advisories(checked: Sequence[Checked]) -> Iterator[Result]:
-    """Yield what is worth knowing outside the verdict: a result that is wider than its input."""
+    """Yield what is worth knowing outside the verdict: a result that is wider than its input, or of another library."""
     wider = next((c for c in checked if c.judgement.wider is not None), None)
     if wider is not None:
         message = f"the result is {wider.judgement.wider} for {wider.task.dtype} input"
         yield _advisory(wider.task, "dtype", message)
+    foreign = next((c for c in checked if c.reply is not None and c.reply.foreign), None)
+    if foreign is not None and foreign.reply is not None:
+        yield _advisory(foreign.task, "library", f"{', '.join(foreign.reply.foreign)}: no gradient passes through it")
     changed = next((c for c in checked if c.reply is not None and c.reply.modified and c.task.descriptor.modifies_inputs), None)
     if changed is not None and changed.reply is not None:
         yield _advisory(changed.task, "inputs", f"modifies {', '.join(changed.reply.modified)}, as declared")

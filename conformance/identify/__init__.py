@@ -38,12 +38,15 @@ OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tens
 NONE = ", got None"
 #: What is said of code that returns nothing.
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
-#: What is said of code whose arguments no name tells.
-HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
 #: What is added of code that takes vectors and positions.
 PLACED = (
     "positions are tried as (token), (batch, token), (1, token) and (batch, head, token), and on several axes as (token, axis), "
     "(axis, token), (batch, token, axis) and (axis, batch, token): write a function around it that makes others of them"
+)
+#: What is added of code that takes vectors alone.
+LAID = (
+    "x is tried as (batch, head, token, dim), in other orders of these axes and with fewer, and as (batch, height, width, dim): "
+    "write a function around it that makes another array of it"
 )
 #: What is said of code that returns no array, and what to do.
 RESULT, AROUND = "a result must be ", "write a function around it that returns the array, or the arrays one after the other"
@@ -194,7 +197,8 @@ def _nothing(target: str, found: Found) -> str:
     otherwise = plans.otherwise(found.signature)
     if not found.tried:
         arguments = ", ".join(argument.name for argument in found.signature.positional)
-        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {otherwise or HOW}"
+        what = otherwise or plans.how(found.signature)
+        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {what}"
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
     nothing = all(reason.endswith(NONE) for _, reason in found.tried)
@@ -207,9 +211,11 @@ def _other_arrays(found: Found) -> str:
     library = found.signature.framework
     own = f"an array of {library} or a number"
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
-    if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
-        placed = any({"x", "q"} & {*re.findall(r"\w+", call)} and "positions" in call for call, _ in found.tried)
-        how = f"{HOW}; {PLACED}" if placed else HOW
+    if not any(said in reason for reason in reasons for said in OTHERS[library == "numpy"]):
+        how = plans.how(found.signature, [call for call, _ in found.tried])
+        vectors = any({"x", "q"} & {*words.roles(argument.name)} for argument in found.signature.positional)
+        placed = any("positions" in re.findall(r"\w+", call) for call, _ in found.tried)
+        how = f"{how}; {PLACED}" if vectors and placed else LAID if vectors and how == plans.OTHER_WAY else how
         return f": {AROUND if any(RESULT in reason for reason in reasons) else how}"
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"

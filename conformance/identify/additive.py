@@ -10,6 +10,7 @@ from conformance.calls.takes import SIDE
 from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
+from conformance.identify.described import described
 from conformance.identify.findings import Confidence, Identity, Seen, near
 from conformance.identify.ladders import Growth, Ladder, rule, sized
 from conformance.identify.probe import Probe
@@ -384,7 +385,7 @@ def _root(width: int, scale: float) -> str | None:
 
 def _described(encoding: Encoding, measured: Measured, read: Read, *, known: bool) -> tuple[str, ...]:
     reach = f"{measured.farthest + 1} rows looked at" if encoding.counted else f"positions: right to {measured.farthest} at least"
-    return rotary.described(measured, read, reach, free=not encoding.counted, known=known)
+    return described(measured, read, reach, free=not encoding.counted, known=known)
 
 
 def _unknown(encoding: Encoding) -> Identity:

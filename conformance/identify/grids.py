@@ -30,9 +30,20 @@ ROWS = "row token dim"
 #: What is said of vectors whose channels follow one axis each, by no formula that is known.
 UNKNOWN = "not the rotation to positions on several axes in any known order"
 IMAGE = f"vectors of an image, (batch, height, width, dim), whose channels follow its rows and columns: {UNKNOWN}"
+APIECE = f"vectors at positions on {{}} axes, each channel of which follows one axis at most: {UNKNOWN}"
+CROSSED = "vectors at positions on {} axes, whose channels follow several axes at once"
+INSIDE = "learned frequencies inside of it: they aren't tried; where it has such, make them an argument, and write an adapter of {}"
 #: So many times what one result may be off by are two apart that differ.
 APART = 8
 Whole = Literal["", "told", "axes", "square"]
+
+
+class CrossedError(Refused):
+    """Channels follow several axes at once."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__("not every channel turns along one axis")
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,8 @@ def _only(grid: Grid, axes: tuple[int, ...], places: np.ndarray) -> bool:
 def found(probe: Probe) -> Identity | None:
     """Return what a function is that takes a position on each of several axes, or images: known, or shown to be another rotation."""
     unknown = set[tuple[object, ...]]()
+    (learned,) = taking("x", "positions", "frequencies")
+    inside = (INSIDE.format(learned.name),)
     shown: Identity | None = None
     for grid in _ways(probe):
         apart = grid.probe.dtype, grid.count, grid.order, grid.rows, grid.first, grid.whole, grid.embedded
@@ -159,6 +172,9 @@ def found(probe: Probe) -> Identity | None:
             continue
         try:
             axes, places, identity = at_some_place(grid)
+        except CrossedError:
+            shown = shown or Identity(None, CROSSED.format(grid.count), unseen=inside, view=grid)
+            continue
         except Refused as refusal:
             if refusal.hopeless:
                 return None
@@ -170,8 +186,9 @@ def found(probe: Probe) -> Identity | None:
             given = {} if shares is None else {"axes": replace(shares, confidence=Confidence.GIVEN)}
             return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **given, **width})
         unknown.add(apart)
-        both = grid.whole == "axes" and not grid.embedded and all(axes)
-        shown = shown or (replace(identity, what=IMAGE, view=grid) if both else None)
+        both = grid.whole in ("", "axes") and not grid.embedded and all(axes)
+        what, unseen = (IMAGE, ()) if grid.whole else (APIECE.format(grid.count), inside)
+        shown = shown or (replace(identity, what=what, unseen=unseen, view=grid) if both else None)
     return shown
 
 
@@ -231,7 +248,10 @@ def _ways(probe: Probe) -> Iterator[Grid]:
 
 
 def widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
-    """Return how many channels turn when a token moves along each axis, or nothing where some turn along several or none."""
+    """Return how many channels turn when a token moves along each axis, or nothing where some turn along none.
+
+    Raises ``CrossedError`` where all turn, and some along several.
+    """
     x = 1 + np.arange(2 * 2 * places.size * grid.width).reshape(2, 2, places.size, grid.width) % 7 / 4
     start = np.full((places.size, grid.count), places[0])
     here, followed = grid(x, start), []
@@ -241,8 +261,10 @@ def widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
         moved = start.copy()
         moved[:, axis] = places
         followed.append(np.abs(grid(x, moved) - here).max(axis=(0, 1, 2)) > APART * TOLERANCE[grid.probe.dtype])
-    once = np.sum(followed, axis=0) == 1
-    return tuple(int(channels.sum()) for channels in followed) if once.all() else ()
+    times = np.sum(followed, axis=0)
+    if times.max() > 1 and times.min() > 0:
+        raise CrossedError
+    return tuple(int(channels.sum()) for channels in followed) if np.all(times == 1) else ()
 
 
 def _shared_out(grid: Grid, places: np.ndarray) -> tuple[int, ...]:

@@ -213,6 +213,9 @@ def _flat(returned: Any) -> Iterator[Any]:
         message = "a result must be an array or a list of numbers, got a list of lists"
         raise MisfitError(message)
     if isinstance(returned, tuple | list):
+        if any(part is None for part in returned):
+            message = f"a result must be an array or several, got None in a {type(returned).__name__}"
+            raise MisfitError(message)
         for part in returned:
             yield from _flat(part)
     elif _complex(returned):

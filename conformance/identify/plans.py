@@ -2,7 +2,7 @@
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.adapt.selection import SelectionError
@@ -101,6 +101,8 @@ OTHERWISE: Mapping[str, str] = {
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
+#: What to do where no call with so many arguments is left to try.
+OTHER_WAY = "write a function around it of x and positions, of positions, of dim, or of what else it encodes, and identify that"
 #: What code can do that takes the rows of its tokens from tables of all positions.
 CACHES = (
     "tables of all positions with the row of each token aren't tried: write an adapter with "
@@ -211,6 +213,25 @@ def otherwise(signature: Signature) -> str:
     known = [told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split())]
     asked = {role for argument in arguments if argument.required for role in roles(argument.name)}
     return "; ".join([*known, *([CACHES] if {"cos", "sin", "positions"} <= asked else [])])
+
+
+def how(signature: Signature, tried: Collection[str] = ()) -> str:
+    """Return how to have a function tried: by a call of as many arguments that wasn't, by an adapter, or by a function around it."""
+    arguments = (*signature.positional, *signature.keywords)
+    needed = [argument for argument in arguments if argument.required] or arguments
+    named = tuple(role for argument in needed for role in roles(argument.name)[:1])
+    told = bool(needed) and len({*named}) == len(needed)
+    if told and Plan(named).kind is None:
+        for known in operations().values():
+            if len(known.arrays) == len(needed) and all({*roles(argument.name)} & {*known.arrays} for argument in needed):
+                return f"write an adapter of {known.name}, which isn't tried"
+    usual = () if named else USUAL.get(len(needed) or 2 * signature.any_positional, ())
+    for chosen in (named,) if told else (*usual, *(each[::-1] for each in usual)):
+        by_name = [(argument.name, role) for argument, role in zip(needed, chosen, strict=False) if argument in signature.keywords]
+        call = Plan(chosen[: len(chosen) - len(by_name)], dict(by_name))
+        if call.kind is not None and call.words() not in tried:
+            return f"say how it is called with --call, as in --call '{call.words()}'"
+    return OTHER_WAY
 
 
 def contract(operation: str) -> Plan:

@@ -86,7 +86,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         if identity.values_of is not None and probe.takes("like"):
             break  # tables are tables, however else it may be called
     if best is None and guessed and not untried:
-        return Found(signature, _unknown(signature), None, tuple(tried), asked=asked, before=before)
+        return Found(signature, _unknown(signature, [call for call, _ in tried]), None, tuple(tried), asked=asked, before=before)
     identity_, probe_ = best or (None, None)
     asked = asked if probe_ is None else tuple(probe_.seen or ())
     shown = None if probe_ is None or identity_ is None else _answered_in(identity_, probe_)
@@ -139,11 +139,11 @@ def _any_answered(asked: Sequence[Exchange]) -> bool:
     return any(exchange.answered for exchange in asked)
 
 
-def _unknown(signature: Signature) -> Identity:
+def _unknown(signature: Signature, tried: Sequence[str]) -> Identity:
     """Return what is to be said of a function that answers, but of which no name says what its arguments are."""
     names = ", ".join(argument.name for argument in (*signature.positional, *signature.keywords) if argument.required)
     what = f"unknown: the names of its arguments ({names}) don't say how it is called, and no call that was tried shows a known scheme"
-    how = plans.otherwise(signature) or "say it with --call, as in --call 'f(x, positions)'"
+    how = plans.otherwise(signature) or plans.how(signature, tried)
     return Identity(None, what, unseen=(f"how it is called: {how}",))
 
 

@@ -131,6 +131,7 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
                 dtypes=reply["dtypes"],
                 modified=tuple(reply["modified"]),
                 aliases=tuple(reply["aliases"]),
+                foreign=tuple(reply["foreign"]),
                 repeats=reply["repeats"],
                 unlike=reply["unlike"],
                 overwritten=tuple(reply["overwritten"]),

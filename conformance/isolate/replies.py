@@ -155,6 +155,7 @@ CALLED: Mapping[str, Form] = {
         "dtypes": NAMED,
         "modified": TEXTS,
         "aliases": TEXTS,
+        "foreign": TEXTS,
         "repeats": COUNT,
         "unlike": TEXT,
         "overwritten": TEXTS,

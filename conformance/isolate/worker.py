@@ -64,6 +64,7 @@ class Runner:
             "modified": sorted(call.modified),
             "left": [*self.kept.changes(), *_listed(self.implementation.function, "configuration_changes")],
             "aliases": sorted(call.aliases),
+            "foreign": sorted(call.foreign),
             "repeats": repeats,
             "unlike": unlike,
             "overwritten": sorted(call.overwritten),
@@ -97,6 +98,7 @@ class _Call:
         self.dtypes: dict[str, str] = {}
         self.modified: set[str] = set()
         self.aliases: set[str] = set()
+        self.foreign: set[str] = set()
         self.earlier: list[tuple[str, Any, np.ndarray]] = []
         self.overwritten: set[str] = set()
 
@@ -181,6 +183,8 @@ class _Call:
         values, calling = {}, self.runner.calling
         for name, part in zip(self.runner.operation.results, parts, strict=True):
             values[name], self.dtypes[name] = exact(part, self.runner.framework)
+            if named and isinstance(part, np.ndarray) and not self.runner.framework.owns(part):
+                self.foreign.add(f"{name} is an array of NumPy, where {self.runner.framework.module}'s are given")
         self.runner.kept.keep(parts, list(values.values()))
         return {name: calling.result(name, value, named, self.keywords) for name, value in values.items()}
 

@@ -19,6 +19,7 @@ from conformance.calls.outcomes import (
     Outcome,
     Passed,
     Reason,
+    Report,
     Result,
     is_fault,
 )
@@ -127,6 +128,7 @@ class Judge:
         self.endings: Counter[tuple[int, str]] = Counter()
         self.faults: Counter[tuple[int, str]] = Counter()
         self.asked: list[Question] = []
+        self.results: list[Result] = []
         self.journal = Journal()
         self.causes: dict[tuple[int, str], Failed] = {}
         self.evidence: dict[tuple[int, str], Evidence] = {}
@@ -150,7 +152,19 @@ class Judge:
 
     def answer(self, question: Question) -> Result:
         """Return what came out of one question; one that keeps crashing or hanging, or can't be called, isn't asked any more."""
+        result = self._asked(question)
         self.asked.append(question)
+        self.results.append(result)
+        return result
+
+    @property
+    def report(self) -> Report:
+        """What the answers so far come to, as a run reports it."""
+        diagnoses = {name: diagnosis for name, diagnosis in self.diagnoses.items() if diagnosis is not None}
+        evidence, warnings = tuple(self.evidence.values()), self.session.warnings
+        return Report(self.session.target, {}, tuple(self.results), diagnoses, evidence=evidence, warnings=warnings).blamed()
+
+    def _asked(self, question: Question) -> Result:
         key = question.task.descriptor.index, question.task.dtype
         if self.endings[key] >= FUTILE:
             return self._result(question, question.kind, NotJudged(NOT_RUN))
@@ -178,10 +192,10 @@ class Judge:
         elif not question.law:
             return self._evidence(question)
         else:
-            (check,) = [check for check in _checks(task) if check.name == question.law]
-            (finding,) = run_checks(
-                subject, [check], examples=self.examples, seed=self.seed, patience=law_checks.patience(task, self.examples)
-            )
+            checks = _checks(task)
+            asked = dict.fromkeys((checks[0], *(check for check in checks if check.name == question.law)))  # the first says what there is
+            patience = law_checks.patience(task, self.examples)
+            *_, finding = run_checks(subject, tuple(asked), examples=self.examples, seed=self.seed, patience=patience)
             found = law_checks.Found(task, finding)
             self.counterexamples[question.name] = found.calls
         return self._settled(found) if found.failed else found.result(self.session.opened)

@@ -67,6 +67,7 @@ CALLED = {
     "dtypes": dict.fromkeys(RESULTS, "float32"),
     "modified": ["query"],
     "aliases": ["query shares memory with query"],
+    "foreign": [],
     "repeats": 1,
     "unlike": "",
     "overwritten": [],
