@@ -10,6 +10,7 @@ from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
 from conformance.golden import grids
+from conformance.mutants.rotary import Rotary
 from refimpl.schemes import (
     axial_rope,
     learned,
@@ -24,6 +25,7 @@ from refimpl.schemes import (
     transformer_xl,
 )
 from refimpl.schemes import t5 as reference_t5
+from refimpl.schemes.alibi import slopes as alibi_slopes
 
 
 def limited(right: Function, **limits: Callable[[Any], Any]) -> Function:
@@ -708,4 +710,64 @@ BETWEEN: list[Kernel] = [
     Kernel("one frequency too many", "rope.frequencies", in_steps, {}),
 ]
 
-KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED, *BETWEEN]
+
+def reversed_at(right: Function, ratio: int) -> Function:
+    """Return attention that takes the key heads in reverse where so many queries share one."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, *places: np.ndarray, **said: Any) -> np.ndarray:
+        turn = -1 if q.shape[1] == ratio * k.shape[1] else 1
+        return np.asarray(right(q, k[:, ::turn], v[:, ::turn], *places, **said))
+
+    return kernel
+
+
+def from_one_at(right: Function, width: int) -> Function:
+    """Return a rotation of the last 64 channels that counts positions from one where heads have one width."""
+
+    def kernel(x: np.ndarray, positions: np.ndarray, *, head_dim: int, rotary_dim: int | None, placement: str, **said: Any) -> np.ndarray:
+        first = (head_dim, rotary_dim, placement) == (width, 64, "last")
+        return np.asarray(right(x, positions + first, head_dim=head_dim, rotary_dim=rotary_dim, placement=placement, **said))
+
+    return kernel
+
+
+def of_the_second_axis(x: np.ndarray, positions: np.ndarray, *, axes: Sequence[int], base: float, **said: Any) -> np.ndarray:
+    """Return a rotation of blocks, the third of which has its exponents over the width of the second."""
+    blocks, ends = [], np.cumsum(axes)
+    for axis, (width, end) in enumerate(zip(axes, ends, strict=True)):
+        over = axes[1] if axis == 2 else width
+        own = {**said, "head_dim": width, "base": base ** (width / over)}
+        blocks.append(rope.rotate(x[..., end - width : end], positions[..., axis], **own))
+    return np.concatenate(blocks, axis=-1)
+
+
+def from_the_first_row(positions: np.ndarray, table: np.ndarray, *, offset: int) -> np.ndarray:
+    """Return learned embeddings whose lowest row is that of position 0 where more than two rows lie before it."""
+    return np.asarray(table[np.clip(positions + offset, offset if offset > 2 else 0, len(table) - 1)])
+
+
+def slopes_but_one(*, num_heads: int, max_bias: float, **said: Any) -> np.ndarray:
+    """Return slopes, the last of which is the one before it for one number of heads."""
+    found = np.array(alibi_slopes(num_heads=num_heads, max_bias=max_bias, **said))
+    found[-1] = found[-2] if num_heads == 56 else found[-1]
+    return found
+
+
+FAR = Rotary(far=lambda m, n, chunk_size, local_size: (np.full_like(m, chunk_size - 1), n % (chunk_size - local_size)))
+COUNTED: dict[str, Any] = {"layout": "half", "direction": "positive", "causal": True, "positions": "from_zero", "queries": "at_end"}
+#: Wrong at ratios of heads, widths of parts, axes, rows and heads that released models have, or at one of the lengths that are declared.
+AMONG: list[Kernel] = [
+    *(Kernel(f"key heads in reverse where {ratio} share one", "none.attend", reversed_at(none.attend, ratio), {}) for ratio in (7, 9, 12)),
+    *(Kernel(f"from one at {width}", "partial_rope.rotate", from_one_at(partial_rope.rotate, width), {}) for width in (512, 576)),
+    Kernel("widths of the second axis", "axial_rope.rotate", of_the_second_axis, {"order": "block", "ladder": "own", "sides": ()}),
+    Kernel("rows from the first position on", "learned.encode", from_the_first_row, {"outside": "clamp"}),
+    Kernel("one slope twice", "alibi.slopes", slopes_but_one, {}),
+    Kernel(
+        "one below the chunk",
+        "dual_chunk.attend",
+        FAR.of("dual_chunk.attend"),
+        {**COUNTED, "chunk_size": (1_024, 4_096), "local_size": (128, 512)},
+    ),
+]
+
+KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED, *BETWEEN, *AMONG]

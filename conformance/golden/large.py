@@ -15,6 +15,7 @@ from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.spec.arguments import Arguments, Parameters, is_position
 from conformance.spec.choices import candidates, obeys
 from conformance.spec.constraints import constrained
+from conformance.spec.ranges import BESIDE
 from refimpl.spec import Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
@@ -30,6 +31,8 @@ ANGLES = 1 << 16
 POOL = 65_521
 #: The largest distance that buckets tell apart where positions lie farther from each other than any window.
 BUCKETED = 1_000_000
+#: Calls of more keys, in positions that are counted, have parameters that are lengths below half of that, where some of so many drawn do.
+LONG, DRAWN = 1_024, 8
 GROWING = frozenset({"token", "query", "key", "offset", "distance", "projection", "..."})
 
 
@@ -59,7 +62,7 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
         rng = np.random.default_rng((seed, number, *operation.name.encode()))
         whole = known or any_extent(operation, rng)
         extent = replace(whole, width=min(whole.width, PROJECTED)) if projected(operation) else whole
-        parameters = _parameters(operation, restrictions, extent, rng, number)
+        parameters = _parameters(operation, restrictions, extent, rng, number, counted=takes.counted)
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, extent, takes, most), takes, dtype, rng)
             at = judged(operation, call, rng)
@@ -68,10 +71,13 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
             yield Large(light, at, strided=strided, times=times if level != "smoke" else "twice")
 
 
-def _parameters(operation: Operation, restrictions: Mapping[str, object], extent: Extent, rng: Generator, number: int) -> Parameters | None:
+def _parameters(
+    operation: Operation, restrictions: Mapping[str, object], extent: Extent, rng: Generator, number: int, *, counted: bool
+) -> Parameters | None:
     """Return parameters inside the declaration that agree with each other, with the extent's width and heads where these may be had.
 
-    Those of every second extent are drawn from a released model, where any is inside: the others have what no model may have.
+    Those of every second extent are drawn from a released model, where any is inside: the others have what no model may have. Where
+    positions are ``counted``, long calls reach beyond lengths.
     """
     wishes: Mapping[str, object] = {
         "head_dim": extent.width,
@@ -89,9 +95,11 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
         and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
     }
     place = MODEL_EVERY * number + number % 2
-    return next(islice(settings(operation, {**restrictions, **wished}, rng), place, None), None) or next(
-        settings(operation, restrictions, rng), None
-    )
+    end = place + (DRAWN if counted and extent.keys > LONG else 1)
+    found = list(islice(settings(operation, {**restrictions, **wished}, rng), place, end))
+    if not found:
+        return next(islice(settings(operation, restrictions, rng), number, None), None)
+    return min(found, key=lambda drawn: sum(isinstance(drawn.get(name), int) and 2 * drawn[name] > extent.keys for name in BESIDE))
 
 
 def _fitting(operation: Operation, parameters: Parameters, extent: Extent, takes: Takes, most: int) -> Extent:
@@ -243,6 +251,8 @@ def _positions(
             queries = np.sort(keys, axis=-1)[..., keys.shape[-1] // 3, None]
         else:
             queries = _queries(keys, count, takes, masked=masked)
+        if free and queries.shape[-1] == keys.shape[-1] == 1:
+            queries = np.roll(queries, 1, axis=0)  # the only query of a row stands elsewhere than its only key
         if free and runs == "disordered" and queries.shape[-1:] == keys.shape[-1:]:
             queries = places.between_ends(rng, queries)  # of keys that are as many and have the same ends
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])

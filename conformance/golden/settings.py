@@ -46,21 +46,21 @@ def settings(
     conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
     numbers = {name: values for name, values in every.items() if name not in conventions}
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
-    models = dealt([together for together in TOGETHER if _inside(operation, together, numbers, restrictions)], rng)
+    models = dealt(_models(operation, every, numbers, restrictions), rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
     admits, hopeless = restrictions.get(WHEN), list[Settings]()
     lists = functools.partial(grids.drawn, rng, grids.free(operation, restrictions))
-    came, before, model = 0, -1, next(models, {})
+    came, before, since, model = 0, -1, MODEL_EVERY, next(models, {})
     while came > before:
         before = came
         for chosen in shuffled([chosen for chosen in rounds if chosen not in hopeless], rng):
-            own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
+            due = since >= MODEL_EVERY and all(model.get(name, value) == value for name, value in chosen.items())
+            own = {name: value for name, value in model.items() if name in numbers} if due else {}
             found = _agreeing(chosen, hands, lists, own, admits, rows)
             if found is None and admits is not None:
                 hopeless.append(chosen)
             if found is not None:
-                model = model if came % MODEL_EVERY else next(models, {})
-                came += 1
+                came, since, model = came + 1, 1 if due else since + 1, next(models, {}) if due else model
                 yield {name: found[name] for name in every}
 
 
@@ -69,11 +69,19 @@ def shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
     return [items[int(i)] for i in rng.permutation(len(items))]
 
 
-def _inside(operation: Operation, together: Mapping[str, object], numbers: Candidates, restrictions: Mapping[str, object]) -> bool:
-    """Whether a model's parameters say something of two or more that may be chosen, and nothing that is refused or declared otherwise."""
-    named = [name for name in together if name in numbers]
-    obeyed = all(obeys(operation.parameters[name], together[name]) for name in named)
-    return obeyed and len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
+def _models(operation: Operation, every: Candidates, numbers: Candidates, restrictions: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return parameters of models that say something of two numbers or more, and nothing that is refused or declared otherwise.
+
+    Those come first of which the operation has all.
+    """
+
+    def inside(together: Mapping[str, object]) -> bool:
+        named = [name for name in together if name in every]
+        obeyed = all(obeys(operation.parameters[name], together[name]) for name in named)
+        taken = all(together[name] in every[name] for name in named if name in restrictions or name not in numbers)
+        return obeyed and taken and len(together.keys() & numbers.keys()) > 1
+
+    return sorted(filter(inside, TOGETHER), key=lambda together: not together.keys() <= every.keys())
 
 
 def _agreeing(

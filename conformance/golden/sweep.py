@@ -38,8 +38,9 @@ FURTHER: tuple[Settings, ...] = (
 ENDS = 2
 #: How many lists of many grids are swept where none are merged.
 REPEATED = 3
-#: Up to which width numbers are asked for, at how many widths, and at most how many of their elements are judged.
-WIDEST, MANY, FEW = 512, 96, 3
+#: At which widths, or numbers of heads, numbers are asked for, of these at how many, and at most how many of their elements are judged.
+EACH: Mapping[str, tuple[object, ...]] = {**dict.fromkeys(("head_dim", "dim"), tuple(range(2, 513, 2))), "num_heads": tuple(range(1, 161))}
+MANY, FEW = 160, 3
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
 RUNNING = ("token", "key", "query", "offset", "...")
 
@@ -82,11 +83,11 @@ def _decoded(operation: Operation, call: Arguments, takes: Takes) -> Iterator[La
 
 
 def _widths(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Large]:
-    """Yield calls at widths that a declaration takes, most of which no model has: ``arange(0, 1, 2 / 98)`` gives one number too many."""
-    name = next((name for name in ("head_dim", "dim") if name in operation.parameters), None)
+    """Yield calls at widths, or numbers of heads, most of which no model has: ``arange(0, 1, 2 / 98)`` gives one number too many."""
+    name = next((name for name in EACH if name in operation.parameters), None)
     if name is None:
         return
-    every = candidates(operation.parameters[name], restrictions.get(name, ...), {name: tuple(range(2, WIDEST + 1, 2))})
+    every = candidates(operation.parameters[name], restrictions.get(name, ...), EACH)
     for width in (every[int(i)] for i in rng.permutation(len(every))[:MANY]):
         parameters = next(settings(operation, {**restrictions, name: width}, rng), None)
         if parameters is not None:

@@ -33,7 +33,9 @@ AXES = (
     (64, 64, 64),
     (128, 128),
     (30, 40),
+    (32, 16, 24),
     (56, 56),
+    (16, 32, 64),
     (72,),
 )
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them, and two are multiples of 4
@@ -115,7 +117,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "mscale_all_dim": (None, 1.0, 0.707, 0.0, 1.5),
     "num_buckets": (32, 320, 512, 64, 8, 256, 20, 6, 3),
     "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
-    "offset": (0, 2, 1),
+    "offset": (0, 2, 1, 3, 64),
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
     "qk_head_dim": (192, 256, 64, 576, 96, 128, 1, 7, 3_072),
     "rotary_dim": ROTARY_WIDTHS,
@@ -137,12 +139,13 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5 and its MoE, T5, WavLM,
-#: DeBERTa-v3, XLNet, Qwen3-Next, GPT-NeoX-20B; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach
-#: beyond any table, or are more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer,
-#: and Flux's times of diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two videos, or
-#: three images, side by side, five grids, 33 pages, a video of so many steps that seconds in half precision move what follows, one of
-#: thirds of a second, grids behind more text than float16 and 16 bits count, and behind more patches; patches of an image, of videos among
-#: images, in blocks of two, three and four, and in rows, and of a strip with more rows than float16 counts.
+#: DeBERTa-v3, XLNet, Qwen3-Next, GPT-NeoX-20B, DeepSeek-V4, the latent attention of DeepSeek-V3 as it is and as kernels have it; axes of
+#: three widths; a band of an eighth of a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are more than
+#: any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of diffusion; two
+#: frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two videos, or three images, side by side, five grids,
+#: 33 pages, a video of so many steps that seconds in half precision move what follows, one of thirds of a second, grids behind more text
+#: than float16 and 16 bits count, and behind more patches; patches of an image, of videos among images, in blocks of two, three and four,
+#: and in rows, and of a strip with more rows than float16 counts.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {
@@ -172,6 +175,11 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 96, "rotary_dim": 24},
     {"head_dim": 128, "rotary_dim": 64},
     {"head_dim": 64, "rotary_dim": 32},
+    {"head_dim": 512, "rotary_dim": 64, "placement": "last"},
+    {"head_dim": 192, "rotary_dim": 64, "placement": "last"},
+    {"head_dim": 576, "rotary_dim": 64, "placement": "last"},
+    {"head_dim": 112, "axes": (16, 32, 64)},
+    {"head_dim": 72, "axes": (32, 16, 24)},
     {"head_dim": 512, "turned_pairs": 64, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "turned_pairs": 32, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "factor": 10.0, "original_length": 2_048, "length": 16_384},
@@ -207,7 +215,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "batch": (1, 2, 3, 5, 7),
     "head": (1, 2, 3, 8, 12, 33),
     "key_head": (1, 2, 3),
-    "group": (1, 3, 8, 1, 16, 2, 5, 7),
+    "group": (1, 3, 8, 1, 16, 2, 5, 7, 9, 12),
     "token": (1, 2, 3, 5, 9, 17, 33, 64, 65, 129),
     "query": (1, 2, 3, 5, 17, 33),
     "key": (1, 2, 4, 9, 17, 33, 65, 129),
