@@ -480,6 +480,15 @@ def test_an_argument_that_is_followed_is_handed_on_and_restricts_nothing() -> No
     assert f'adapter.implements( "rope.rotate", rope, {declared}, )' in " ".join(declaration.split())
 
 
+def test_what_happens_outside_of_a_table_is_followed_where_code_is_told() -> None:
+    here = Here(schemes.learned.encode)
+    result = recognise(here, here.functions[0], None, {})
+
+    assert result.identity is not None
+    assert result.probe is not None
+    assert "outside" not in restrictions(settings(result.identity, result.probe))
+
+
 def test_a_table_that_refuses_real_positions_is_declared_so() -> None:
     declaration = told("waves_of_a_table").declaration()
 

@@ -49,8 +49,9 @@ def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
         _look(identity, traced)
     except Refused:  # it answered before: nothing can be said of what it follows
         return ()
-    telling = [each for each in exchanges if each.telling] or exchanges
-    return tuple(_Asking(identity, probe, telling[-REPLAYED:]).setting(name) for name in _parameters(identity))
+    telling, refused = [each for each in exchanges if each.telling], [each for each in exchanges if not each.answered]
+    again = [*telling[-REPLAYED:], *refused[-REPLAYED:]] or exchanges[-REPLAYED:]
+    return tuple(_Asking(identity, probe, again).setting(name) for name in _parameters(identity))
 
 
 def _look(identity: Identity, probe: Probe) -> Identity:
