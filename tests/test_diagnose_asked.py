@@ -26,7 +26,7 @@ from conformance.run.orchestrator import Selection
 from conformance.spec.arguments import Arguments
 from refimpl import attention
 from refimpl.forms import windowed
-from refimpl.schemes import rope
+from refimpl.schemes import alibi, rope
 
 Function = Callable[..., Any]
 ROTATION = {"head_dim": 8, "base": 1e4, "layout": "half", "direction": "positive"}
@@ -189,6 +189,13 @@ def test_a_bound_is_told_beyond_which_calls_are_wrong() -> None:
 
     told = described(asked("llama3.frequencies", narrow, 40))
     assert "right while head_dim is at most 128, as far" in told or "wrong only" in told
+
+
+def test_how_many_heads_share_a_key_head_is_told_as_that() -> None:
+    def shared(q: np.ndarray, k: np.ndarray, *others: np.ndarray, **given: Any) -> np.ndarray:
+        return alibi.attend(q, k, *others, **given) * (1 if q.shape[1] < 5 * k.shape[1] else 2)
+
+    assert "wrong only with more than 4 query heads per key head" in described(asked("alibi.attend", shared, 40))
 
 
 def test_a_bound_is_not_told_that_further_calls_belie() -> None:

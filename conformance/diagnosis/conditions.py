@@ -33,6 +33,7 @@ COUNTED = {
     "head": "heads",
     "query_head": "query heads",
     "key_head": "key heads",
+    "sharing": "query heads per key head",
     "row": "rows of the table",
     "pair": "pairs",
 }
@@ -84,13 +85,14 @@ def values_of(call: Arguments, operation: str) -> dict[str, Value]:
 
 
 def _sizes(operation: str, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Return the size of every axis of the inputs."""
+    """Return the size of every axis of the inputs, and how many heads share a key head."""
     sizes: dict[str, int] = {}
     for name, axes in operations()[operation].arrays.items():
         shape = inputs[name].shape
         named = axis_names(axes, len(shape)) or () if axes != "..." else ()
         sizes.update(zip(named, shape, strict=False))
-    return sizes
+    heads = sizes.get("query_head", sizes.get("head", 0))
+    return sizes | ({"sharing": heads // sizes["key_head"]} if heads and "key_head" in sizes else {})
 
 
 def _places(vector: Vector) -> Iterator[tuple[str, Value]]:
@@ -192,9 +194,14 @@ def _listed(name: str, bad: Side, good: Side) -> str:
     if _many(set(bad.own), set(good.own)):
         for words, holds in PROPERTIES.items():
             if all(map(holds, bad.every)) and not any(map(holds, good.every)):
-                return f"where {name} is {words}"
+                return f"where {counted(name)} is {words}"
     listed = _repeated(bad.own) and len(set(good.own)) >= ENOUGH and not _by_chance(bad.own, good.own)
-    return f"where {name} is {_either(bad.every)}{_rest(bad.every, good.every)}" if listed else ""
+    return f"where {counted(name)} is {_either(bad.every)}{_rest(bad.every, good.every)}" if listed else ""
+
+
+def counted(name: str) -> str:
+    """Return in words what a parameter or the size of an axis is."""
+    return f"the number of {COUNTED[name]}" if name in COUNTED else name
 
 
 def _rest(bad: Values, good: Values) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.calls.outcomes import Passed
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking, Declaration
-from conformance.diagnosis.conditions import COUNTED, numbers, values_of
+from conformance.diagnosis.conditions import counted, numbers, values_of
 from conformance.spec.arguments import Arguments
 
 #: So many calls are right without what makes others wrong, and of so many more with it that share is wrong: together no chance.
@@ -41,8 +41,7 @@ def unless(asking: Asking, checked: Sequence[Checked]) -> Iterator[str]:
             continue
         alike, still = _again(asking, name, _opposite(outside), {one[name] for one in right})
         if still >= MADE / 2 and not alike:
-            counted = f"the number of {COUNTED[name]}" if name in COUNTED else name
-            yield f"right {words.format(counted)}, as far as was called: {failed} of {made} further calls {others} are wrong"
+            yield f"right {words.format(counted(name))}, as far as was called: {failed} of {made} further calls {others} are wrong"
             return
 
 
