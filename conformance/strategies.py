@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from conformance.adapt.adapter import near_miss
+from conformance.isolate.targets import verify_restrictions
 from conformance.laws import draw
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
@@ -14,23 +15,25 @@ from refimpl.spec import Operation
 Call = tuple[Mapping[str, np.ndarray], Mapping[str, object]]
 
 
-def _operation(name: str) -> Operation:
+def _operation(name: str, restrictions: Mapping[str, object]) -> Operation:
+    """Return an operation, or raise where there is none of that name, or where it can't be restricted like that."""
     known = operations()
     if name not in known:
         message = f"operation must be one of those that `posenc list` shows, got {name!r}{near_miss(name, known)}"
         raise ValueError(message)
+    verify_restrictions(known[name], restrictions)
     return known[name]
 
 
 def calls(operation: str, *, farthest: int | None = None, **restrictions: object) -> SearchStrategy[Call]:
     """Draw arrays (by name, float64 and int64, exact in every dtype) and all parameters; restrictions fix or list parameters."""
-    drawn = draw.arguments(_operation(operation), restrictions=restrictions, farthest=farthest)
+    drawn = draw.arguments(_operation(operation, restrictions), restrictions=restrictions, farthest=farthest)
     return drawn.map(lambda arguments: (dict(arguments.arrays), dict(arguments.parameters)))
 
 
 def parameters(operation: str, **restrictions: object) -> SearchStrategy[dict[str, object]]:
     """Draw the parameters of an operation, such that they agree with each other."""
-    return draw.parameters(_operation(operation), restrictions)
+    return draw.parameters(_operation(operation, restrictions), restrictions)
 
 
 def positions(shape: int | Sequence[int], *, farthest: int = 1_048_576, negative: bool = False) -> SearchStrategy[np.ndarray]:

@@ -419,6 +419,10 @@ def bucketed_past(query_length, key_length, weight, num_buckets=32, max_distance
     return np.moveaxis(weight[np.where(distance < exact, distance, np.minimum(far.astype(int), num_buckets - 1))], -1, 0)
 
 
+def greatest_powers(q_len, k_len):
+    return kerple_power(q_len, k_len, np.array([2.0, 1.9]), np.array([0.01, 0.03]))
+
+
 def slight_powers(q_len, k_len):
     return kerple_power(q_len, k_len, np.array([1.5, 0.5]), np.array([0.02, 1.0]))
 

@@ -271,6 +271,11 @@ def test_every_option_of_a_command_stands_on_a_page(command: click.Command) -> N
     assert [word for word in options if word not in pages] == []
 
 
+def test_a_command_within_another_that_is_unknown_is_told_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", "rendr"]) == Status.WRONG_USAGE
+    assert "command must be one of render, diff, got 'rendr' (did you mean render?)" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("name", dict(exits.commands(posenc)))
 def test_every_command_takes_an_unknown_option_for_wrong_usage(name: str) -> None:
     assert cli.main([*name.split(), "--no-such-option"]) == Status.WRONG_USAGE

@@ -119,6 +119,7 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
         ("by_lists_of_two_lengths", "(131011-131133) likely; follows its argument"),
         ("by_lists_of_two_lengths", "max_position_embeddings=max_length"),
         ("bucketed_past", "max_distance 128 certain; follows its argument"),
+        ("greatest_powers", "first of the heads: 0.01, 0.03 second of the heads: 2, 1.9"),
         ("slight_powers", "the values of kerple.bias (no adapter): of 2 heads, form power, with numbers inside"),
     ],
 )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from conformance.in_process import InProcess
 from conformance.isolate.targets import TargetError
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import load
+from refimpl.errors import SpecificationError
 from refimpl.schemes import alibi, rope
 
 ROOT = Path(__file__).parents[1]
@@ -363,6 +365,32 @@ def test_drawn_parts_stay_in_their_range(
 def test_an_operation_that_doesn_t_exist_has_no_strategy() -> None:
     with pytest.raises(ValueError, match=r"got 'rope.rotat' \(did you mean rope.rotate\?\)"):
         strategies.calls("rope.rotat")
+
+
+@pytest.mark.parametrize("draw", [strategies.calls, strategies.parameters])
+def test_no_strategy_has_names_or_values_that_an_operation_does_not_have(draw: Callable[..., Any]) -> None:
+    with pytest.raises(TargetError, match=r"layout must be one of .*, got 'hal' \(did you mean half\?\)"):
+        draw("rope.rotate", layout="hal")
+    with pytest.raises(TargetError, match=r"must be restricted by .*, got 'layot' \(did you mean layout\?\)"):
+        draw("rope.rotate", layot="half")
+
+
+@pytest.mark.parametrize(
+    ("operation", "arrays", "parameters", "rule"),
+    [
+        ("alibi.slope", [], {}, r"operation must be one of alibi\.slopes, got 'alibi\.slope' \(did you mean alibi\.slopes\?\)"),
+        ("alibi.slopes", [np.ones(1)], {}, r"alibi\.slopes must get 0 arrays \(\), got 1"),
+        ("alibi.slopes", [], {}, "alibi.slopes must get num_heads, got nothing"),
+    ],
+)
+def test_a_call_that_is_written_by_hand_is_told_what_is_wrong_with_it(
+    operation: str, arrays: list[np.ndarray], parameters: dict[str, Any], rule: str
+) -> None:
+    adapter = Adapter("mine")
+    adapter.implements("alibi.slopes")(functools.partial(alibi.slopes, like=np.zeros(1)))
+
+    with pytest.raises((TargetError, SpecificationError), match=rule):
+        InProcess(adapter).call(operation, arrays, parameters)
 
 
 def test_what_a_function_replaces_meets_no_code_of_ours_and_no_other_test() -> None:

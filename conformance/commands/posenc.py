@@ -24,7 +24,9 @@ MODEL, MODELS = "model", "models"
 
 
 class Commands(click.Group):
-    """A group that says the near miss of an unknown command, and all of what a known one does."""
+    """A group that says the near miss of an unknown command, and all of what a known one does, as those inside of it do."""
+
+    group_class = type
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write every command with its whole summary, over several lines where that is longer than one."""

@@ -86,9 +86,10 @@ def polished(
     weight = none
     for turn, differences in enumerate((*[sources[0]] * ALONE, *sources)):
         apart = STEP * np.where(values == 0, 1.0, np.abs(values)) if steps is None else np.asarray(steps)
-        slopes, here = _slopes(differences, values, apart), differences(*values)
+        here = differences(*values)
+        slopes = None if here is None or not np.isfinite(here).all() else _slopes(differences, values, apart, here)
         weight = weight if turn > ALONE else none
-        if slopes is None or here is None or not np.isfinite(here).all():
+        if slopes is None or here is None:
             continue
         weight = weight + slopes.T @ slopes
         scale = np.where(values == 0, 1.0, np.abs(values))
@@ -98,16 +99,18 @@ def polished(
     return values, np.sqrt(np.maximum(np.diag(np.linalg.pinv(weight)), 0.0))
 
 
-def _slopes(differences: Differences, values: np.ndarray, steps: np.ndarray) -> np.ndarray | None:
-    """Return by how much the differences grow with every number, or nothing where there is no answer beside one of them."""
+def _slopes(differences: Differences, values: np.ndarray, steps: np.ndarray, here: np.ndarray) -> np.ndarray | None:
+    """Return by how much the differences grow with every number, on one side of it at a limit; nothing where none is taken beside it."""
     columns = []
     for index, step in enumerate(steps):
         apart = np.where(np.arange(values.size) == index, step, 0.0)
         above, below = differences(*(values + apart)), differences(*(values - apart))
-        if above is None or below is None or above.shape != below.shape:
+        sides = (above is not None) + (below is not None)
+        above, below = here if above is None else above, here if below is None else below
+        if not sides or above.shape != below.shape:
             return None
         with np.errstate(invalid="ignore"):  # what is infinite on both sides
-            columns.append((above - below) / (2 * step))
+            columns.append((above - below) / (sides * step))
     slopes = np.stack(columns, axis=1)
     return slopes if np.isfinite(slopes).all() else None
 

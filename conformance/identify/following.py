@@ -119,7 +119,9 @@ class _Asking:
         moved = () if seen is None else tuple(other for value in right for other in self._moved(name, answers[value] or {}))
         if seen is not None and moved:
             return Setting(name, seen, (seen.value,), f"changes {' and '.join(dict.fromkeys(moved))} too, by no known rule")
-        if seen is None or len(right) == len(answers):  # also where no other value is asked for
+        asked = self.probe.settings.get(role(name))
+        unasked = not answers and (asked is None or (seen is not None and seen.holds(asked)))  # for no other value
+        if seen is None or unasked or (right and len(right) == len(answers)):
             return Setting(name, seen, unset=self._unset(name))
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)

@@ -15,9 +15,9 @@ from conformance.spec.declarations import operations
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation
 
-#: Numbers to start from, and how many of the nearest of them are followed.
-STARTS, NEAREST, ROUNDS = (0.01, 0.05, 0.25, 1.0, 1.5, 4.0, -0.25, -1.0), 6, 4
-LONGEST, SLOPE = 0.5, 1e-6
+#: Numbers to start from, how many of the nearest of them are followed, and how often; how often a step is halved for a limit.
+STARTS, NEAREST, ROUNDS = (0.01, 0.05, 0.25, 1.0, 1.5, 4.0, -0.25, -1.0), 6, 8
+HALVES, LONGEST, SLOPE, DECIMALS = 40, 0.5, 1e-6, 8
 #: Shorter numbers may be so much farther off, over what is allowed, as single precision rounds; or so many times as far as the best.
 FINEST, SLACK = 2.0**-8, 1.1
 INSIDE = "the numbers of the heads are its own: no adapter can hand it others; make them arguments to have it judged"
@@ -97,18 +97,30 @@ class _Head:
         for start in starts:
             found: Sequence[float] = start
             for _ in range(ROUNDS):
-                found = [float(number) for number in polished([self.off], found, LONGEST, [SLOPE] * self.count)[0]]
+                found = self._accepted(found, [float(number) for number in polished([self.off], found, LONGEST, [SLOPE] * self.count)[0]])
                 if self.fits(*found):
                     return self._short(found)
         return None
 
+    def _accepted(self, before: Sequence[float], found: Sequence[float]) -> Sequence[float]:
+        """Return the numbers that were found; where the operation refuses one of them, its limit in the place of that."""
+        for i, number in enumerate(found if self.off(*found) is None else ()):
+            low, high = before[i], number
+            for _ in range(HALVES):
+                middle = (low + high) / 2
+                low, high = (low, middle) if self.off(*found[:i], middle, *found[i + 1 :]) is None else (middle, high)
+            if low != before[i]:
+                return [*found[:i], low, *found[i + 1 :]]
+        return before if self.off(*found) is None else found
+
     def _short(self, found: Sequence[float]) -> Sequence[float]:
         short, most = list(found), max(FINEST, SLACK * self._farthest_off(*found))
-        for i, number in enumerate(found):
+        for i, exact in enumerate(found):
 
             def fits(value: float, i: int = i) -> bool:
                 return self._farthest_off(*short[:i], value, *short[i + 1 :]) <= most
 
+            number = rounded if fits(rounded := round(exact, DECIMALS)) else exact  # also where that is a limit, beyond which none is taken
             value = shortest(number, *ends(fits, number, abs(number) * 1e-9))
             short[i] = value if fits(value) else number
         return short

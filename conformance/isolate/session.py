@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from conformance.adapt.adapter import near_miss
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import FUTILE, NO_WORKER, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome, TimedOut
@@ -26,9 +27,12 @@ from conformance.isolate.targets import COMMAND, TargetError, configured
 from conformance.protocol.errors import ImpatientError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
+from refimpl.spec import check
 
 #: After so many starts in a row that gave no worker there are no more: each may take as long as a target may take to start.
 STARTS = 3
+#: So many operations are named where another is asked for.
+LISTED = 8
 #: Where a dtype is kept: what was asked whatever the dtype.
 ANY = ""
 PREDICATE = "a predicate of its declaration"
@@ -158,10 +162,21 @@ class Session:
         cotangents: Sequence[np.ndarray] = (),
         before: Sequence[np.ndarray] = (),
     ) -> dict[str, np.ndarray]:
-        """Return what the implementation of an operation gives, or its gradient: for people who paste a reproduction."""
-        found = next(d for d in self.implementations if d.operation == operation and label in (None, d.label))
+        """Return what the implementation of an operation gives, or its gradient: for people who paste a reproduction.
+
+        ``TargetError`` says that the target doesn't have the operation, ``SpecificationError`` what is wrong with arrays or parameters.
+        """
+        offered = [each for each in self.implementations if label in (None, each.label)]
+        found = next((each for each in offered if each.operation == operation), None)
+        if found is None:
+            names = [*dict.fromkeys(each.operation for each in offered)]
+            more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+            message = f"operation must be one of {', '.join(names[:LISTED])}{more}, got {operation!r}{near_miss(operation, names)}"
+            raise TargetError(message)
+        given = tuple(map(np.asarray, arrays))
+        check(operations()[operation], given, parameters)
         manner = Manner(views=views, cotangents=tuple(cotangents), before=tuple(before))
-        return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters, manner).values)
+        return dict(self.request(found, dtype or found.dtypes[0], given, parameters, manner).values)
 
     def request(
         self,

@@ -133,7 +133,7 @@ WAVE_MISTAKES: tuple[tuple[Mistake, Waves], ...] = (
         "cosine-first",
         does="swaps sine and cosine",
         should="put the sine first",
-        fix="swap them, or declare the layout that has the cosine first",
+        fix="swap them; if all cosines come before all sines by intent, declare layout='halves_cosine_first'",
         origin="in the style of flip_sin_to_cos",
     ).made_by(lambda *arguments: swapped(waves()(*arguments))),
 )
