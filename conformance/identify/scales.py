@@ -13,7 +13,7 @@ from conformance.identify.rules import giving, taking
 TOLERANCE = 4e-6
 FEW, FAR = np.arange(5), 300_000
 #: Positions at which numbers of every head are compared.
-NEAR = np.array([0, 1, 2, 3, 8, 31, 101, 1_023])
+NEAR = np.array([0, 1, 2, 3, 5, 8, 21, 31, 64, 101, 1_023])
 #: What is learned of every head, and what is said where it is inside.
 OF_HEADS = ("slopes", "biases")
 INSIDE = "an adapter: the numbers are its own; to have it judged, make them arguments and write one"
