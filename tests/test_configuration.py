@@ -181,7 +181,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "learned positions": {**NEW, "model_type": "bert", "position_embedding_type": "absolute"},
     "GPT-J's width": {"model_type": "gptj", "n_embd": 4096, "n_head": 16, "n_layer": 28, "rotary_dim": 64},
     "a base of both parts": {
-        "model_type": "qwen3_vl", "text_config": {**FOUR, "model_type": "qwen3", "rope_theta": 5e6},
+        "model_type": "qwen3_vl", "text_config": {**FOUR, "model_type": "qwen3_vl_text", "rope_theta": 5e6},
         "vision_config": {"rope_theta": 1e5, "depth": 27},
     },
     "the whole ratio of DeepSeek": {
@@ -512,7 +512,7 @@ def test_whole_heads_turn_where_latent_attention_is_switched_off(model_type: str
 
 def test_a_switch_of_the_temperature_that_is_no_switch_concerns_layers_that_do_not_turn_alone() -> None:
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 5e5}
-    wrong, right = (config.read({"model_type": "llama4_text", **sizes, "attn_temperature_tuning": each}) for each in (4, True))
+    wrong, right = (config.read({"model_type": "llama4_text", **sizes, "attn_temperature_tuning": each}) for each in ("4", True))
     assert [kind.rotation for kind in wrong.kinds] == [kind.rotation for kind in right.kinds]
     assert [[each.name for each in kind.findings] for kind in wrong.kinds] == [[], ["bad-value"]]
 

@@ -180,7 +180,7 @@ SCALINGS = {
 #: What says that transformers raises an error.
 RAISING = {
     *("asked-key", "bad-width", "no-head-dim", "not-default", "null-base", "null-width", "refused-key", "refused-mapping", "refused-null"),
-    "refused-type",
+    *("null-type", "refused-type", "refused-value"),
 }
 #: Types whose code reads no mapping, so that only the class checks it; those without code of their own, those that by default don't turn,
 #: and two whose attention raises.

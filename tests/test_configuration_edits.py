@@ -33,6 +33,12 @@ KEYS: dict[str, tuple[Any, ...]] = {
     "qk_rope_head_dim": (32, None),
     "qk_nope_head_dim": (32, None),
     "layer_types": (None,),
+    "num_hidden_layers": (None,),
+    "sliding_window": (None,),
+    "rope_interleave": (None,),
+    "no_rope_layer_interval": (None,),
+    "index_topk": (None,),
+    "attn_temperature_tuning": (None,),
     "rope_parameters": (None,),
     "rope_scaling": (None,),
 }
@@ -64,6 +70,10 @@ def scalings(pairs: int) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "longrope under its old name", {"type": "su", **lists, **ORIGINAL}
     yield "a base", {"rope_type": "default", "rope_theta": 7e4}
     yield "nothing", {}
+    for name in ("none", "telechat3-yarn", "ntk", "mrope", "xdrope"):
+        yield f"the name {name}", {"rope_type": name, "factor": 4.0, **ORIGINAL}
+    yield "a null for its type", {"rope_type": None}
+    yield "proportional with factor null", {"rope_type": "proportional", "factor": None}
 
 
 def edits(pairs: int, kinds: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -77,6 +87,7 @@ def edits(pairs: int, kinds: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{name}, that beside it", {"rope_scaling": scaling, "original_max_position_embeddings": 1000}
             yield f"{name}, and null beside it", {"rope_scaling": scaling, "original_max_position_embeddings": None}
     yield "rope_parameters: a base", {"rope_parameters": {"rope_type": "default", "rope_theta": 7e4}}
+    yield "a null beside a base", {"rope_theta": None, "rope_parameters": {"rope_type": "default", "rope_theta": 7e4}}
     yield "rope_parameters: linear", {"rope_parameters": {"rope_type": "linear", "factor": 4.0}}
     for name, inside in {"bases": {"rope_theta": 7e4}, "no base": {}}.items():
         yield f"nested, {name}", {"rope_parameters": {kind: {"rope_type": "default", **inside} for kind in kinds}}
@@ -153,6 +164,10 @@ def test_an_edit_is_read_as_the_class_turns_or_told_of(name: str) -> None:
     pairs = max((len(buffer) for module in modules(made) for key, buffer in module.named_buffers() if key.endswith("inv_freq")), default=32)
     kinds = list(getattr(made, "_rope_type_labels", None) or getattr(made, "layer_types", None) or ("full_attention",))
     found = {label: wrong(name, {**said, **edit}) for label, edit in edits(pairs, list(dict.fromkeys(kinds)))}
+    found["a null beside its mapping"] = wrong(name, {**said, "rope_theta": None, "rope_parameters": made.to_dict().get("rope_parameters")})
+    unlisted = {key: value for key, value in said.items() if key not in ("layer_types", "no_rope_layers")}
+    for key in ("sliding_window", "sliding_window_pattern", "no_rope_layer_interval", "full_attention_interval"):
+        found[f"{key}=None without a list"] = wrong(name, {**unlisted, key: None})
 
     assert {label: told for label, told in found.items() if told and label not in SPARED.get(name, ())} == {}
 

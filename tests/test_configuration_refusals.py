@@ -35,6 +35,14 @@ ROWS: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
     ("bamba", {**SIZES, "attn_layer_indices": [1], "partial_rotary_factor": 0.5}, []),
     ("bamba", {**SIZES, "attn_layer_indices": [1], "partial_rotary_factor": 0.25}, [("unread-part", "partial_rotary_factor")]),
     ("qwen3", {**SIZES, "rope_parameters": {"full_attention": {"rope_type": "default"}}}, [("not-flat", "rope_parameters")]),
+    ("llama", {**SIZES, "rope_scaling": {"rope_type": None}}, [("null-type", "rope_scaling.rope_type")]),
+    ("llama", {**SIZES, "rope_scaling": {"type": "vanilla"}}, [("refused-type", "rope_scaling.type")]),
+    ("telechat3", {**SIZES, "rope_scaling": {**YARN, "rope_type": "telechat3-yarn"}}, []),
+    ("qwen2_vl", {**SIZES, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}, []),
+    ("llama", {**SIZES, "rope_theta": None, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}, []),
+    ("smollm3", {**SIZES, "no_rope_layer_interval": None}, [("refused-null", "no_rope_layer_interval")]),
+    ("llama4_text", {**SIZES, "num_hidden_layers": 4, "attn_temperature_tuning": 4}, [("refused-value", "attn_temperature_tuning")]),
+    ("mpt", {"d_model": 64, "attn_config": {"rope": True, "rope_theta": 1e4}}, [("unread-mapping", "attn_config.rope_theta")]),
     (
         "gemma3_text",
         {**SIZES, **ORIGINAL, "rope_scaling": {"rope_type": "yarn", "factor": 4.0}},
@@ -47,6 +55,42 @@ ROWS: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
 def test_it_is_told_where_a_class_refuses_a_key_or_takes_another(name: str, says: dict[str, Any], findings: list[tuple[str, str]]) -> None:
     others = ("no-layer-types", "no-original-length", "outside-nested", "factor-not-ratio")
     assert [each for each in told(name, says) if each[0] not in others] == findings
+
+
+def test_of_keys_that_two_versions_take_in_two_ways_the_versions_are_told() -> None:
+    old = {"model_type": "phi3", **SIZES, **ORIGINAL, "rope_scaling": SU}
+    many = {"model_type": "llama4_text", **SIZES, "num_hidden_layers": 4, "attn_temperature_tuning": 4}
+    for says in (old, many):
+        (finding,) = config.read(says).every_finding
+        assert "4.57" in finding.text
+        assert "5.23" in finding.text
+    assert [kind.temperature for kind in config.read(many).kinds] == [
+        kind.temperature for kind in config.read({**many, "attn_temperature_tuning": True}).kinds
+    ]
+
+
+@pytest.mark.parametrize("says", [{}, {"use_dynamic_ntk": False}, {"use_dynamic_ntk": None, "use_logn_attn": None}])
+def test_what_is_missing_of_the_first_qwen_s_switches_is_on(says: dict[str, Any]) -> None:
+    (kind,) = config.read({"model_type": "qwen", **SIZES, "seq_length": 2048, **says}).kinds
+    assert kind.rotation is not None
+    assert kind.rotation.operation == ("rope.frequencies" if says else "dynamic_ntk.frequencies")
+    assert (kind.temperature is None) is ("use_logn_attn" in says)
+    assert {each.key for each in kind.decisions if each.assumed} >= {"use_dynamic_ntk", "use_logn_attn"} - says.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "head_dim"),
+    [
+        ("kimi_linear", {"num_hidden_layers": 8, "qk_nope_head_dim": 12, "qk_rope_head_dim": 4}, 16),
+        ("kimi_linear", {"num_hidden_layers": 8}, 192),
+        ("glm5_next_text", {"num_hidden_layers": 4, "qk_nope_head_dim": 32, "qk_rope_head_dim": 0}, 32),
+        ("mistral_large4_text", {"num_hidden_layers": 4, "qk_nope_head_dim": 12, "qk_rope_head_dim": 4}, 16),
+        ("smollm3", {"num_hidden_layers": 4, "head_dim": 32}, 32),
+    ],
+)
+def test_a_head_that_rests_is_as_wide_as_both_parts_of_latent_attention(name: str, says: dict[str, Any], head_dim: int) -> None:
+    found = [kind.head_dim for kind in config.read({"model_type": name, **SIZES, **says}).kinds if kind.rests]
+    assert found == [head_dim]
 
 
 def test_a_part_that_a_file_gives_as_the_code_has_it_is_not_assumed() -> None:

@@ -249,6 +249,15 @@ def test_what_is_left_out_of_a_rule_or_of_a_head_is_named_first(
     assert found.mutants == (name,)
 
 
+ODD = {**PLAIN, "hidden_size": 52, "head_dim": 16}
+
+
+def test_no_width_is_named_that_cannot_be_paired(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, OF_NUMBERS.replace("NUMBERS", PLAINLY.format(12)), ODD).diagnoses.values()
+    assert found.mutants == ("rope.frequencies/head_dim=12",)
+    assert "12 channels, the hidden size divided among the heads, less an odd channel" in found.does
+
+
 def test_as_many_frequencies_as_no_head_has_get_no_name(tmp_path: Path) -> None:
     (found,) = judged(tmp_path, OF_NUMBERS.replace("NUMBERS", PLAINLY.format(24)), PLAIN).diagnoses.values()
     assert not found.named

@@ -200,8 +200,10 @@ def _widths(reading: Reading, rotation: Rotation) -> Mapping[int, str]:
     """Return which other widths of heads stand in the configuration, and whose these are."""
     heads = [(each.rotation.head_dim, f"as in {each.name}") for each in reading.kinds if each.rotation is not None]
     found: dict[int, list[str]] = {}
-    for width, whose in (*heads, (reading.divided, "the hidden size divided among the heads")):
-        if width not in (None, rotation.head_dim):
+    odd = (reading.divided or 0) % 2
+    shared = (reading.divided or 0) - odd, f"the hidden size divided among the heads{', less an odd channel' if odd else ''}"
+    for width, whose in (*heads, shared):
+        if width not in (0, rotation.head_dim):
             found.setdefault(width, []).append(whose)
     return {width: " or ".join(whose) for width, whose in found.items()}
 

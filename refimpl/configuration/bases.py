@@ -32,11 +32,12 @@ def base(section: Section, rope: Section | None, layer: Layer, family: Family, n
 
 
 def _verify_null(section: Section, rope: Section | None, notes: Notes) -> None:
-    """Warn of a base that is there and null: transformers takes it as it is, and raises."""
+    """Warn of a base that is there and null: transformers takes it as it is, and raises, unless a mapping has a base."""
     of_kinds = (*spellings.BASE_OF_KIND["sliding_attention"][:2], *spellings.BASE_OF_KIND["full_attention"])
     keys = (spellings.BASE[0], "rotary_emb_base", *of_kinds)
     for where, key in itertools.product((section, *([rope] if rope else [])), keys):
-        if key in where.values and where.values[key] is None:
+        counts = key == spellings.BASE[0] and where is section and rope is not None and rope.get(key) is not None
+        if key in where.values and where.values[key] is None and not counts:
             notes.find("warning", "null-base", where.name(key), None, "be a number, or left out: with a null transformers raises an error")
 
 

@@ -73,6 +73,7 @@ SIZED: Mapping[str, tuple[str, ...]] = {
     "hidden_size": ("codegen", "gptj"),
     "max_position_embeddings": ("codegen", "dbrx", "gptj", "recurrent_gemma"),
     "num_attention_heads": ("codegen", "gptj", "jetmoe"),
+    "num_hidden_layers": ("blt", "codegen", "dbrx", "gptj"),
     "qk_nope_head_dim": (),
     "qk_rope_head_dim": ("deepseek_v4",),
 }
@@ -89,13 +90,17 @@ LATENTS = {
     (64, 32): ("axk2", "minicpm3"),
     (64, 64): ("mistral4", "mistral_large4"),
     (128, 64): (
-        *("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note", "kimi_k2", "longcat_flash", "youtu"),
+        *("axk1", "bailing_hybrid", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note", "kimi_k2", "kimi_linear", "longcat_flash"),
+        "youtu",
     ),
+    (256, 0): ("glm5_next",),
     (192, 64): ("glm4_moe_lite", "glm_moe_dsa", "hy_v4"),
 }
 
 #: The length for which a model was trained, where a scaling needs it.
 ORIGINAL_OF = {"phi3": 4096, "phi4_multimodal": 4096}
+#: Keys that a type's class has switched on where they are missing.
+SWITCHED_ON = {"qwen": ("use_dynamic_ntk", "use_logn_attn")}
 #: How many pairs follow each axis of the positions, where no key says it.
 SECTIONS = {
     (8, 12, 12): ("glm4v", "glm4v_moe", "glm_image", "glm_ocr"),

@@ -22,13 +22,14 @@ from refimpl.configuration.defaults import (
     SECTIONS_OF,
     SHARING_WHOLE,
     SIZES_OF,
+    SWITCHED_ON,
     TAKEN,
     TAKING_WIDTH,
     UNEVEN,
     WIDTHLESS,
     Kinds,
 )
-from refimpl.configuration.readers import ALPHA, SPELT
+from refimpl.configuration.readers import ALPHA, OTHER_TYPES, OUTSIDE, SPELT
 from refimpl.configuration.unturned import IMAGES, UNTURNED, UNTURNED_IMAGES
 
 FULL = ("full_attention",)
@@ -222,6 +223,10 @@ class Family:
     """Whether an old file says `yarn` and means `longrope`."""
     temperature: bool = False
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
+    types: tuple[str, ...] = ()
+    """Names of rope types that this type's code takes, and that of others doesn't."""
+    switched_on: tuple[str, ...] = ()
+    """Keys that are true where they are missing."""
     doubles: bool = False
     """Whether use_dynamic_ntk raises the base with every doubling of the sequence."""
     axes: tuple[str, ...] = ("time", "height", "width")
@@ -491,6 +496,7 @@ def family(model_type: str) -> Family:
     classed |= {"whole": name in WHOLE, "needs_width": name in NEEDING_WIDTH, "takes_width": name in TAKING_WIDTH}
     classed |= {"nests": name in NESTING or not is_known(name), "shares_whole": name in SHARING_WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
+    classed |= {"switched_on": SWITCHED_ON.get(name, ()), "types": tuple(other for other, types in OTHER_TYPES.items() if name in types)}
     refuses_null = name in NULLS_REFUSED or (name in HEAD_DIM_OF and name not in NULLABLE)
     alpha = name in ALPHA or not is_known(name)
     return replace(found, **of_class, **classed, spelt=SPELT.get(name, {}), refuses_null=refuses_null, alpha=alpha)
@@ -504,6 +510,11 @@ def of_images(model_type: str) -> bool:
 def is_known(model_type: str) -> bool:
     """Whether the tables have a model type."""
     return plain_name(model_type) in {*FAMILIES, *PLAIN}
+
+
+def has_class(model_type: str) -> bool:
+    """Whether the tables have a model type, and transformers a class for it."""
+    return is_known(model_type) and plain_name(model_type) not in OUTSIDE
 
 
 def turns_whole(model_type: str) -> bool:

@@ -65,14 +65,32 @@ LAYERS_WORKED_OUT = ("falcon_h1", "falcon_mamba", "jamba", "mamba", "mamba2", "r
 REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": LAYERS_WORKED_OUT}
 #: Keys at whose null only some classes raise an error; the mapping is one where no other is given.
 NULLS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("attn_scale", "attn_temperature_tuning", "floor_scale"), ("llama4",)),
+    "index_topk": ("axk2", "deepseek_v32", "deepseek_v4", "dots3_note", "glm_moe_dsa", "hy_v4", "mistral_large4"),
     "original_max_position_embeddings": ("phi3",),
     "partial_rotary_factor": ("phi3", "phi4_multimodal"),
     "rope_parameters": ("cohere2_moe",),
     "rope_scaling": ("diffusion_gemma", "embedding_gemma2", "gemma4", "gemma4_unified", "mellum", "mimo_v2_flash", "zaya"),
-    "rope_theta": ("esm",),
+    "rope_interleave": ("glm4_moe_lite",),
+    "no_rope_layer_interval": ("llama4", "smollm3"),
+    "rope_theta": ("bailing_hybrid", "cohere2_moe", "deepseek_v4", "esm"),
     "rotary_dim": ("codegen", "gptj", "minimax_m3_vl"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
+    "sliding_window": (
+        *("cwm", "deepseek_v4", "diffusion_gemma", "embedding_gemma2", "exaone_moe", "flint", "gemma3n", "gemma4", "gemma4_unified"),
+        *("kolibri1", "mimi", "mimo_v2_flash", "modernbert", "moshi", "unlimited_ocr"),
+    ),
+    "sliding_window_pattern": ("cohere2_moe",),
 }
+#: The same where the list is missing that says it of every layer.
+NULLS_WITHOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "full_attention_interval": ("layer_types", ("qwen3_5", "qwen3_5_moe", "qwen3_next", "qwen4_exp")),
+    "no_rope_layer_interval": ("no_rope_layers", ("mistral_large4",)),
+    "sliding_window": ("layer_types", ("exaone4",)),
+    "sliding_window_pattern": (
+        "layer_types", ("cohere2", "embedding_gemma2", "exaone4", "exaone_moe", "gemma3", "t5gemma2", "t5gemma2_decoder"),
+    ),
+}  # fmt: skip
 #: Keys of another architecture that has the name of a known model type, and what its code does.
 NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "chatglm": (
@@ -84,6 +102,16 @@ NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "the code of the first GLM adds what it learned of positions, and turns nothing",
     ),
 }
+#: Types that transformers 5.23 has no class for.
+OUTSIDE = (
+    *("baichuan", "chatglm", "deepseek", "ernie4_5_moe_vl", "exaone", "internlm", "internlm2", "kimi_k2", "mimo", "minimax_m1"),
+    *("minimax_text_01", "mixformer-sequential", "modernbert_decoder", "openelm", "phi-msft", "phi3small", "qwen", "stablelm_epoch"),
+    *("telechat", "telechat3", "yi"),
+)
+#: The rope types that transformers 5.23 knows.
+ROPE_TYPES = ("default", "dynamic", "linear", "llama3", "longrope", "proportional", "yarn")
+#: Which model types take others.
+OTHER_TYPES: Mapping[str, tuple[str, ...]] = {"mrope": ("qwen2_5_vl", "qwen2_vl"), "xdrope": ("hunyuan_vl",)}
 #: Types that transformers has no class for, and whose own classes have other names than they, or know other rope types than it.
 OWN_CODE = ("kimi_k2", "phi-msft", "phi3small")
 #: Which known model types raise the base by `alpha` beside dynamic scaling.

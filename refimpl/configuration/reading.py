@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import architectures, images, indexers, refusals, scalings, spellings, temperatures, unread, whole
+from refimpl.configuration import architectures, images, indexers, parts, refusals, scalings, spellings, temperatures, unread, whole
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known
 from refimpl.configuration.findings import GRIDS, LADDERS, ORDERS, Decision, Kind, Notes, Reading, Rotation, first_ones, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
-from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
-from refimpl.configuration.widths import Width, divided, heads, width
+from refimpl.configuration.sections import Section, agreed, near_miss, verify_keys
+from refimpl.configuration.widths import Width, at_rest, divided, width
 from refimpl.errors import SpecificationError
 from refimpl.schemes import mrope
 
@@ -26,7 +26,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         message = f"configuration must be a mapping, got {type(configuration).__name__}"
         raise SpecificationError(message)
     notes = Notes()
-    section = language(configuration, notes)
+    section = parts.of_text(configuration, notes)
     if notes.findings and notes.findings[0].level == "error":  # of a part that is no mapping: nothing more is known
         return Reading("", (Kind("every layer", None, None, (), tuple(notes.findings)),), tuple(notes.findings))
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
@@ -43,7 +43,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     whole.verify_left_over(section, own, notes)
     images.verify(configuration, own, notes)
     section = refusals.without_refused(section, model_type, own, notes)
-    section, taken = whole.by_default(section, own, notes)
+    section, own, taken = with_defaults(section, own, str(configuration.get("model_type")), notes)
     rope = whole.mapping(section, notes)
     whole.verify_resting(section, rope, own, notes)
     section, rope, own = whole.of_flat(section, rope, own, notes)
@@ -73,6 +73,14 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if wrong := tuple(each for each in found_in_all if each.level == "error"):  # of the whole, so of every layer that turns
         kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
     return Reading(model_type, kinds, found_in_all, longest, divided(section))
+
+
+def with_defaults(section: Section, own: Family, name: str, notes: Notes) -> tuple[Section, Family, tuple[str, ...]]:
+    """Return a section and its family with what classes have where keys are missing, and these keys; the name is that of the whole."""
+    section, own, filled = parts.with_filled(section, own, name, notes)
+    section, of_class = whole.by_default(section, own, notes)
+    section, switched = whole.switched_on(section, own)
+    return section, own, (*filled, *of_class, *switched)
 
 
 def assumed(decision: Decision, taken: Collection[str]) -> Decision:
@@ -108,7 +116,7 @@ def kind(
     if not _rests(layer, own, notes):
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
     indexers.tell(layer, indices, owning, section, own, notes, rotation=None, turns=False)
-    own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
+    own_width, temperature = at_rest(section, layer, own), temperatures.of_layer(section, rope, own, notes, rests=True)
     name, found = f"{layer.kind} without rotation", tuple(notes.findings)
     return Kind(name, indices, None, notes.decided, found, rests=True, head_dim=own_width, temperature=temperature)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from refimpl.configuration import readers, spellings
 from refimpl.configuration.defaults import SHARING_ALWAYS, SIZED
-from refimpl.configuration.families import Family, is_known, plain_name
+from refimpl.configuration.families import Family, has_class, is_known, plain_name
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.layers import entries
 from refimpl.configuration.sections import Section
@@ -14,11 +14,13 @@ ORIGINAL = spellings.ORIGINAL_LENGTH
 WITHOUT = "be given: without it transformers raises an error for this model type"
 #: Rope types that read the original length.
 OF_LENGTH = ("llama3", "longrope", "yarn")
+#: Names of rope types that other code knows, and most classes of transformers don't.
+UNKNOWN = frozenset({*spellings.ALIASES, "axial", "mrope", "ntk", "xdrope", "yarn_log"})
 
 
 def without_refused(section: Section, model_type: str, own: Family, notes: Notes) -> Section:
     """Return a section without nulls at which the class of a model type raises an error, and warn of these and of mappings."""
-    if not own.turns or own.grid is not None:
+    if not (own.turns or own.windowless) or own.grid is not None:
         return section
     section = _without_nulls(section, model_type, own, notes)
     section = _without_length_beside(section, own, notes) if own.nests and is_known(model_type) else section
@@ -64,6 +66,9 @@ def _refuses_null(key: str, section: Section, model_type: str, own: Family) -> b
     if key == ORIGINAL and not (own.nests and is_known(model_type)) and _reads_length(section, own):
         return True
     sized = key in SIZED and is_known(model_type) and name not in SIZED[key]
+    beside, listed = readers.NULLS_WITHOUT.get(key, ("", ()))
+    if name in listed and not section.get(beside):
+        return True
     return name in readers.NULLS.get(key, ()) or (sized and (own.latent is not None or key not in spellings.OF_LATENT))
 
 
@@ -77,27 +82,23 @@ def _with_mappings(section: Section, model_type: str, own: Family, notes: Notes)
             rule = f"be flat: for {model_type} transformers 5.23 raises an error at one that is nested by kinds, or turns by its usual base"
             notes.find("warning", "not-flat", ".".join(mapping.path), mapping.values, rule)
         for each in _nested(mapping):
-            if model_type not in readers.OWN_CODE:
-                _verify_su(each, own, notes)
+            if has_class(model_type):
+                _verify_type(each, model_type, own, notes)
         section = replace(section, values={**section.values, key: _within(section, mapping, model_type, own, notes)})
     return section
 
 
-def _verify_su(mapping: Section, own: Family, notes: Notes) -> None:
-    """Warn of LongRoPE under its old name where the class doesn't know that, or raises an error without a length within."""
-    for key, value in mapping.given(("rope_type", "type")):
-        if value == "su" and not own.longrope_by_yarn and not own.nested:
-            notes.find(
-                "warning",
-                "refused-type",
-                key,
-                value,
-                "be longrope: for types other than Phi-3 transformers 5.23 raises an error at the old name",
-            )
-        elif value == "su" and own.longrope_by_yarn and ORIGINAL not in mapping.values:
-            rule = "be given here too, or the type be longrope: beside su transformers raises an error without it"
-            notes.find("warning", "asked-key", mapping.name(ORIGINAL), None, rule)
-            return
+def _verify_type(mapping: Section, model_type: str, own: Family, notes: Notes) -> None:
+    """Warn of the name of a rope type that the class doesn't know, or at which it raises an error without a length within."""
+    for key, value in mapping.given(("rope_type",) if "rope_type" in mapping.values else ("type",)):
+        if value == "su" and own.longrope_by_yarn:
+            if ORIGINAL not in mapping.values:
+                rule = "be given here too, or the type be longrope: beside su transformers 5.23 raises an error without it, 4.57 doesn't"
+                notes.find("warning", "asked-key", mapping.name(ORIGINAL), None, rule)
+        elif isinstance(value, str) and value in UNKNOWN and value not in own.types and not (own.nested and key.endswith(".type")):
+            instead = spellings.ALIASES.get(value, "default" if value == "mrope" else f"one of {', '.join(readers.ROPE_TYPES)}")
+            rule = f"be {instead}: at this name transformers 5.23 raises an error for {model_type}"
+            notes.find("warning", "refused-type", key, value, rule)
 
 
 def _within(section: Section, mapping: Section, model_type: str, own: Family, notes: Notes) -> dict[str, object]:
@@ -126,7 +127,8 @@ def _refused(mapping: Section, model_type: str, own: Family) -> list[str]:
     shares = not own.whole and (own.latent is None or plain_name(model_type) in SHARING_ALWAYS)
     part = not copied and (shares or any(named != "default" for named in types))
     length = own.original is None and any(named in OF_LENGTH for named in types)
-    return [*(["partial_rotary_factor"] if part else []), *([ORIGINAL] if length else [])]
+    named = {"partial_rotary_factor": part, ORIGINAL: length, "factor": "proportional" in types and has_class(model_type)}
+    return [key for key, refused in named.items() if refused]
 
 
 def _mappings(section: Section, own: Family) -> list[Section]:

@@ -119,9 +119,7 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
         keys, values = (list(each) for each in zip(*given, strict=True))
         notes.find("error", "two-types", " and ".join(keys), values, "name the same rope type")
         return None
-    if rope.values.get("rope_type", "") is None:
-        rule = "be the name of a rope type, or left out: beside a type, transformers raises an error at a null"
-        notes.find("warning", "null-type", rope.name("rope_type"), None, rule)
+    verify_null_type(rope, family, notes)
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
     said = next(value for other, value in given if other == key)
     known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope", "xdrope"} - UNNAMED
@@ -137,6 +135,14 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
     hint = f" (did you mean {close}?)" if close else ""
     notes.find("error", "unknown-type", key, said, f"be a rope type ({', '.join(sorted(known))}){hint}")
     return None
+
+
+def verify_null_type(rope: Section, family: Family, notes: Notes) -> None:
+    """Warn of a rope type that is null, at which transformers raises an error, whatever stands beside it."""
+    key = "rope_type" if "rope_type" in rope.values else "type"
+    if rope.values.get(key, key) is None and family.grid is None:
+        rule = "be the name of a rope type, or left out: transformers raises an error at a null"
+        notes.find("warning", "null-type", rope.name(key), None, rule)
 
 
 def _meant(name: str, rope: Section, family: Family) -> str:
@@ -161,6 +167,8 @@ def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
         rule = f"be given as rope_type or type beside {', '.join(scaled)}{hint}"
         notes.find("error", "no-type", rope.name("rope_type"), rope.get(close) if close else None, rule)
         return None
+    if rope is not None:
+        verify_null_type(rope, family, notes)
     if family.grid is not None:
         notes.assume("rope_type", "axial", "the rope type is axial, as in this model type")
         return "axial"

@@ -16,7 +16,7 @@ SWITCH, LOGARITHM = "attn_temperature_tuning", "use_logn_attn"
 def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, *, rests: bool) -> Temperature | None:
     """Return what multiplies the queries of layers that turn, or rest; none where nothing does, or a number breaks a rule."""
     if own.temperature:
-        return _of_llama_4(section, notes) if rests and section.get(SWITCH) is not False else None
+        return _of_llama_4(section, notes) if rests else None
     if own.learned:
         notes.assume("slopes", None, "queries grow with the logarithm of their position, by numbers that the weights hold for each head")
         return Temperature(LEARNED_SCALE, {})
@@ -24,6 +24,8 @@ def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, 
     if rope is not None and slopes:
         return _made(SCALE, {"floor_scale": original_length(section, rope, Notes()), "attn_scale": slopes[0]}, {"shift": 0}, notes)
     if section.get(LOGARITHM):
+        grows = "queries grow with the logarithm of their position beyond the trained length"
+        notes.decide(section.name(LOGARITHM), section.get(LOGARITHM), grows)
         return _made(LOG_SCALE, {"original_length": next(iter(section.given(spellings.TRAINED_LENGTH)), None)}, {}, notes)
     return None
 
@@ -36,6 +38,12 @@ def unscaled(others: Iterable[Temperature | None]) -> Temperature:
 
 def _of_llama_4(section: Section, notes: Notes) -> Temperature | None:
     tuning = section.get(SWITCH)
+    if type(tuning) is int:
+        rule = f"be {bool(tuning)}: transformers 4.57 takes a number for that, and 5.23 raises an error".lower()
+        notes.find("warning", "refused-value", section.name(SWITCH), tuning, rule)
+        tuning = bool(tuning)
+    if tuning is False:
+        return None
     if tuning is not None and not isinstance(tuning, bool):
         notes.find("error", "bad-value", section.name(SWITCH), tuning, "be true or false: it is for layers that don't turn")
         return None

@@ -56,6 +56,16 @@ def without_latent(section: Section, own: Family, notes: Notes) -> tuple[Section
     return section.without(spellings.OF_LATENT), replace(own, layout="half", latent=None)
 
 
+def switched_on(section: Section, own: Family) -> tuple[Section, tuple[str, ...]]:
+    """Return a section with the keys that a model type's class has switched on where they are missing, and these; without a length none.
+
+    All of them follow the length that a model was trained for.
+    """
+    known = own.switched_on if section.given(spellings.TRAINED_LENGTH) else ()
+    missing = tuple(key for key in known if key not in section.values)
+    return replace(section, values={**section.values, **dict.fromkeys(missing, True)}), missing
+
+
 def by_default(section: Section, own: Family, notes: Notes) -> tuple[Section, tuple[str, ...]]:
     """Return a section with the mapping, or the original length, that a model type has where none is given, and the key of it."""
     if section.get("rope_scaling") == {}:
@@ -222,7 +232,8 @@ def verify_attention_config(section: Section, own: Family, notes: Notes) -> None
     """Warn of rotary keys in a mapping of attention's own, where transformers drops them."""
     inside = section.below(spellings.ATTENTION_CONFIG)
     read = {spellings.BASE[0]} if own.base_in_attention else set()
-    for key, value in inside.given(spellings.OF_ATTENTION) if inside and inside.get("rope") is not False else ():
+    given = inside.given(spellings.OF_ATTENTION) if inside and inside.get("rope") is not False else []
+    for key, value in given if own.turns else given[:1]:
         if key.rpartition(".")[2] not in read:
             leads = own.turns and key.rpartition(".")[2] != "rope"
             rule = "stand beside that mapping: transformers drops it there, and only the model's own code reads it" if leads else AWAY
@@ -335,7 +346,8 @@ def verify_parts(configuration: Mapping[str, Any], section: Section, own: Family
     """Warn of a base that stands in another part of a model alone, as if the language model read it there."""
     if not own.turns or own.rope or _bases(section):
         return
-    for key in (key for key in configuration if key.endswith("_config") and key not in (*section.path, spellings.ATTENTION_CONFIG)):
+    told = {*section.path, spellings.ATTENTION_CONFIG, *(each.key for each in notes.findings)}
+    for key in (key for key in configuration if key.endswith("_config") and key not in told):
         for name, value in (Section(configuration).below(key) or Section({})).given(spellings.BASE):
             if value != spellings.USUAL_BASE:
                 rule = f"stand in {'.'.join(section.path) or 'the language model'}, too, if it is to turn by it: it doesn't read it here"

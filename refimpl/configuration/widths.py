@@ -12,6 +12,8 @@ from refimpl.configuration.sections import Section, agreed, is_number
 TWICE = "https://github.com/vllm-project/vllm/pull/30384"
 UNREAD, TURN, IS_THE_WIDTH = "doesn't count", "channels turn", "is the width that turns"
 AMONG = "divided among the heads"
+#: What a head of latent attention is put together of.
+PARTS_OF_LATENT = ("qk_nope_head_dim", "qk_rope_head_dim")
 TAKEN = "https://github.com/huggingface/transformers/blob/v5.23.0/src/transformers/models/deepseek_v3/configuration_deepseek_v3.py"
 LATENT = "https://github.com/vllm-project/vllm/pull/41185"
 
@@ -88,6 +90,15 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
     return _divided(section, family, notes)
+
+
+def at_rest(section: Section, layer: Layer, family: Family) -> int | None:
+    """Return the channels of a head that doesn't turn: beside latent attention those of both of its parts."""
+    own, own_family = of_layer(section, layer, family)
+    if own_family.latent is None and not own.given(PARTS_OF_LATENT):
+        return heads(section, layer, family, Notes())
+    parts = [own.values.get(key, usual) for key, usual in zip(PARTS_OF_LATENT, own_family.latent or (0, 0), strict=True)]
+    return sum(parts) if all(type(part) is int for part in parts) else None
 
 
 def _divided(section: Section, family: Family, notes: Notes) -> int | None:
