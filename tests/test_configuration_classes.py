@@ -196,9 +196,15 @@ def flat() -> list[str]:
     return [name for name in names if (made := transformers.CONFIG_MAPPING[name]()).get_text_config() is made]
 
 
+def breaks(name: str, says: dict[str, Any]) -> bool:
+    """Whether attention raises an error where the width of a head is null; of JetMoE only where the key is given."""
+    needing = plain_name(name) in NEEDING_WIDTH or (name == "jetmoe" and "head_dim" in says)
+    return needing and says.get("head_dim") is None
+
+
 def raises(name: str, says: dict[str, Any]) -> bool:
     """Whether transformers raises an error where a configuration is read, or its frequencies or attention are made."""
-    if plain_name(name) in NEEDING_WIDTH and says.get("head_dim") is None:
+    if breaks(name, says):
         return True
     with contextlib.suppress(Exception):
         modules(transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)))

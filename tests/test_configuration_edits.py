@@ -1,6 +1,9 @@
 """Edits of one key: of every class of transformers that posenc knows, each is read as the class turns, or it is told of."""
 
+import contextlib
 import copy
+import importlib
+import inspect
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -8,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from test_configuration import LIKE
-from test_configuration_classes import FLOAT32, RAISING, flat, held, modules
+from test_configuration_classes import FLOAT32, NO_ATTENTION, RAISING, attending, breaks, flat, held, modules
 
 from refimpl import configuration as config
-from refimpl.configuration import Reading, spellings
+from refimpl.configuration import Reading, readers, spellings
 from refimpl.configuration.computing import at_zero, factor_of, of
-from refimpl.configuration.defaults import NEEDING_WIDTH, PARTS_WITHIN, TEXT_WITHIN
-from refimpl.configuration.families import family, is_known, plain_name
+from refimpl.configuration.defaults import LATENT_OF, PARTS_WITHIN, SHARING_WHOLE, TEXT_WITHIN
+from refimpl.configuration.families import FAMILIES, PLAIN, family, is_known, plain_name
 
 transformers = pytest.importorskip("transformers", minversion="5.23.0")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -107,7 +110,6 @@ SPARED: dict[str, tuple[str, ...]] = {
         "rope_scaling: longrope without original_max_position_embeddings",
         *(f"longrope without original_max_position_embeddings, {each}" for each in ("that beside it", "and null beside it")),
     ),
-    "jetmoe": ("head_dim=None",),
 }
 
 
@@ -150,7 +152,7 @@ def wrong(name: str, says: dict[str, Any]) -> str:
     told = {finding.name for finding in found}
     if any(finding.level == "error" for finding in found):
         return ""
-    if made is None or (plain_name(name) in NEEDING_WIDTH and says.get("head_dim") is None):  # or attention raises
+    if made is None or breaks(name, says):
         return "" if TELLING & told else f"it raises, and {told or 'nothing'} is told"
     if RAISING & told:
         return f"it doesn't raise, and {told} is told"
@@ -170,6 +172,194 @@ def test_an_edit_is_read_as_the_class_turns_or_told_of(name: str) -> None:
         found[f"{key}=None without a list"] = wrong(name, {**unlisted, key: None})
 
     assert {label: told for label, told in found.items() if told and label not in SPARED.get(name, ())} == {}
+
+
+def declared(name: str) -> set[str]:
+    """Return the keys that a class has of its own, or maps to another."""
+    of_class = transformers.CONFIG_MAPPING[name]
+    own = [vars(each).get("__annotations__", {}) for each in of_class.__mro__ if each is not transformers.PreTrainedConfig]
+    return {*of_class.attribute_map, *(key for each in own for key in each)}
+
+
+def turning() -> list[str]:
+    """Return the model types with a class that posenc knows and that turn."""
+    names = transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES
+    return [name for name in names if is_known(name) and family(name).turns]
+
+
+#: Types that read a key in code of the model's own, or in another part of theirs.
+OF_OWN_CODE = {
+    **dict.fromkeys(("n_layer", "n_embd", "n_head"), "nomic_bert"),
+    "layer_types": "exaone4_5",
+    "swa_head_dim": "dots3_note",
+}
+
+
+@pytest.mark.parametrize("key", readers.SIZES)
+def test_the_table_of_sizes_has_every_class_that_reads_a_key(key: str) -> None:
+    spelt = {name for name, keys in readers.SPELT.items() if key in keys}
+    reading = {plain_name(name) for name in turning() if key in declared(name)} - spelt
+
+    assert {*readers.SIZES[key][1]} - {OF_OWN_CODE.get(key)} == reading
+
+
+def test_classes_without_a_list_of_kinds_are_not_in_the_table_of_those_that_have_one() -> None:
+    listing = {plain_name(name) for name in turning() if "layer_types" in declared(name)}
+    classes = {plain_name(name) for name in turning()}
+
+    assert listing <= {*readers.LISTING}
+    assert {*readers.LISTING} & classes - listing == {OF_OWN_CODE["layer_types"], "t5gemma"}
+
+
+def test_types_without_a_class_are_those_that_transformers_does_not_have() -> None:
+    names = {plain_name(name) for name in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES}
+
+    assert not names & {*readers.WITHOUT_CLASS}
+    assert {name for name in (*FAMILIES, *PLAIN) if name not in names} == {*readers.WITHOUT_CLASS, "modernbert_decoder"}
+
+
+#: Keys that say which of eight layers are of which kind, in types whose code reads them.
+PATTERNS: dict[str, Any] = {
+    "compress_ratios": [0, 4] * 4,
+    "full_attention_interval": 2,
+    "global_attn_every_n_layers": 2,
+    "hybrid_layer_pattern": [0, 1] * 4,
+    "layer_group_size": 2,
+    "layer_types": ["linear_attention", "full_attention"] * 4,
+    "sliding_window_pattern": 2,
+}
+#: Keys of the models' own code, which their classes don't read.
+BY_CODE = {("hybrid_layer_pattern", "mimo_v2_flash")}
+
+
+def of_pattern(name: str, says: dict[str, Any], key: str) -> str:
+    """Return what is wrong with the kinds of layers that are read by a pattern, nothing where a class has the same or raises an error."""
+    try:
+        with_it, without = (transformers.CONFIG_MAPPING[name](**copy.deepcopy(each)) for each in (says, {**says, key: None}))
+    except Exception:  # noqa: BLE001  # of any kind
+        return ""
+    reading = config.read({"model_type": name, **says})
+    unsaid = any(kind.layers is None for kind in reading.kinds) or getattr(with_it, "layer_types", ()) is None
+    if unsaid or any(finding.level == "error" for finding in reading.every_finding):
+        return ""
+    listed = "layer_types" in declared(name)
+    kinds = with_it.layer_types if listed else ["full_attention"] * len(attending(reading))
+    counts = listed and kinds != without.layer_types
+    told = {finding.name for finding in reading.every_finding if finding.key == key}
+    if attending(reading) != [kind not in NO_ATTENTION for kind in kinds]:
+        return f"the class has {kinds}, and {told or 'nothing'} is told"
+    return "" if counts or told else "nothing is told of it"
+
+
+@pytest.mark.parametrize("key", PATTERNS)
+def test_a_pattern_of_layers_counts_where_the_class_reads_it_and_is_told_of_elsewhere(key: str) -> None:
+    says = {"num_hidden_layers": 8, "hidden_size": 256, "num_attention_heads": 4, key: PATTERNS[key]}
+    found = {name: of_pattern(name, says, key) for name in flat() if (key, name) not in BY_CODE and name not in UNLIKE}
+
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+#: Keys of sizes of other types, and what they would be.
+SIZES = {"d_model": 512, "n_heads": 8, "num_heads": 2, "n_layers": 3, "max_sequence_length": 100, "max_pos_embeddings": 100, "dim_head": 32}
+
+
+@pytest.mark.parametrize("key", SIZES)
+def test_a_size_of_another_type_does_not_count_and_is_told_of(key: str) -> None:
+    says = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096}
+    made, reading = turned("llama", {**says, key: SIZES[key]}), config.read({"model_type": "llama", **says, key: SIZES[key]})
+
+    assert [finding.key for finding in reading.every_finding] == [key]
+    assert made is not None
+    assert not differs(reading, made)
+    assert [kind.layers for kind in reading.kinds] == [(0, 1)]
+
+
+LATENT = [name for name in flat() if plain_name(name) in LATENT_OF and plain_name(name) not in SHARING_WHOLE]
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_beside_latent_attention_a_proportional_rotation_is_of_the_channels_that_turn(name: str) -> None:
+    says = {"num_hidden_layers": 6, "hidden_size": 256, "num_attention_heads": 4, "rope_scaling": {"rope_type": "proportional"}}
+    made, reading = turned(name, says), config.read({"model_type": name, **says})
+
+    assert made is not None
+    assert not differs(reading, made)
+    assert {len(kind.rotation.channels) for kind in reading.kinds if kind.rotation} == {LATENT_OF[plain_name(name)][1]}
+
+
+#: Types whose mapping grows queries by a slope, and some that read none.
+@pytest.mark.parametrize("name", ["llama", "mistral", "ministral3", "mistral4", "qwen3"])
+def test_a_slope_of_queries_counts_where_code_reads_it(name: str) -> None:
+    module = type(transformers.CONFIG_MAPPING[name]()).__module__.replace("configuration_", "modeling_")
+    reads = spellings.SLOPE in inspect.getsource(importlib.import_module(module))
+    rope = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, **ORIGINAL, spellings.SLOPE: 0.1}
+    says = {"hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 4096, "rope_parameters": rope}
+    reading = config.read({"model_type": name, **says})
+
+    assert [kind.temperature is not None for kind in reading.kinds] == [reads]
+    assert ("unread-key" in {finding.name for finding in reading.every_finding}) is not reads
+
+
+def encoders() -> list[str]:
+    """Return the encoders of images whose class makes a module of a configuration alone."""
+    named = [name for name in turning() if (grid := family(name).grid) is not None and grid.order]
+    return [name for name in named if name not in ("dinov3_vit", "vjepa2") and frequencies(transformers.CONFIG_MAPPING[name]())]
+
+
+def frequencies(made: Any) -> dict[str, int]:
+    """Return how many frequencies the modules of an encoder of images have."""
+    module = importlib.import_module(type(made).__module__.replace("configuration_", "modeling_"))
+    found: dict[str, int] = {}
+    for name in (name for name in vars(module) if name.endswith("RotaryEmbedding")):
+        with contextlib.suppress(Exception):
+            buffers = dict(vars(module)[name](config=made).named_buffers())
+            found |= {name: len(buffers["inv_freq"])}
+    return found
+
+
+@pytest.mark.parametrize("name", encoders())
+def test_an_encoder_of_images_turns_whole_heads_whatever_a_fraction_says(name: str) -> None:
+    of_class, share = transformers.CONFIG_MAPPING[name], {"partial_rotary_factor": 0.5}
+    said = {key: value for key, value in of_class().to_dict().items() if value is not None and key in READ}
+    whole, part = (config.read({"model_type": name, **said, **each}) for each in ({}, share))
+
+    assert frequencies(of_class(**share)) == frequencies(of_class())
+    assert [kind.rotation for kind in part.kinds] == [kind.rotation for kind in whole.kinds]
+    assert [finding.name for finding in part.every_finding] == ["unread-part"]
+
+
+HEADS = {"hidden_size": 1024, "num_attention_heads": 16, "num_hidden_layers": 2}
+#: Widths that don't count in a class, or count where others seem to, and what is told of them.
+WIDTHS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("longcat_flash", {**HEADS, "qk_rope_head_dim": 32}, ["taken-width"]),
+    ("longcat_flash", {**HEADS, "qk_rope_head_dim": 32, "head_dim": 32}, []),
+    ("longcat_flash", {**HEADS, "num_layers": 5}, ["unread-key"]),
+    ("minimax_m2", {**HEADS, "head_dim": 128, "rotary_dim": 64, "partial_rotary_factor": None}, ["null-fraction"]),
+    ("minimax_m2", {**HEADS, "head_dim": 128, "rotary_dim": 64}, []),
+    ("mimo_v2_flash", {**HEADS, "head_dim": 96, "swa_head_dim": 192}, ["unread-width"]),
+    ("mimo_v2_flash", {**HEADS, "head_dim": 192, "swa_head_dim": 192}, []),
+    ("moonshine", {**HEADS, "hidden_size": 640, "decoder_num_attention_heads": 10}, ["unread-key"]),
+]
+
+
+@pytest.mark.parametrize(("name", "says", "told"), WIDTHS)
+def test_a_width_is_that_of_the_class_or_it_is_told(name: str, says: dict[str, Any], told: list[str]) -> None:
+    reading, made = config.read({"model_type": name, **says}), turned(name, says)
+
+    assert [finding.name for finding in reading.every_finding] == told
+    assert made is not None
+    assert differs(reading, made) is bool({"taken-width", "null-fraction"}.intersection(told))
+
+
+@pytest.mark.parametrize("name", ["wav2vec2-bert", "wav2vec2-conformer"])
+def test_attention_of_a_conformer_divides_the_hidden_state_whatever_the_width_of_a_head_says(name: str) -> None:
+    says = {**HEADS, "position_embeddings_type": "rotary", "head_dim": 96}
+    module = importlib.import_module(type(transformers.CONFIG_MAPPING[name]()).__module__.replace("configuration_", "modeling_"))
+    (attention,) = [each for key, each in vars(module).items() if key.endswith(("BertSelfAttention", "ConformerSelfAttention"))]
+    (kind,) = config.read({"model_type": name, **says}).kinds
+
+    assert kind.rotation is not None
+    assert kind.rotation.head_dim == attention(transformers.CONFIG_MAPPING[name](**says)).head_size
 
 
 def text_of(name: str) -> str:

@@ -108,7 +108,8 @@ def test_the_least_and_the_most_of_a_size_are_not_taken_for_misspelt_keys(key: s
     "model_type", ["glm4v", "glm4v_moe", "paddleocr_vl", "qwen2_5_omni", "qwen2_5_vl", "qwen2_vl", "qwen3_5", "qwen3_vl"]
 )
 def test_an_encoder_of_images_that_has_the_name_of_its_model_is_read_as_the_encoder(model_type: str) -> None:
-    encoder = {"depth": 2, "hidden_size": 128, "num_heads": 2, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}
+    sizes = {"num_hidden_layers": 2, "num_attention_heads": 2} if model_type == "paddleocr_vl" else {"depth": 2, "num_heads": 2}
+    encoder = {**sizes, "hidden_size": 128, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}
     reading = read({**encoder, "model_type": model_type})
     own = read({**encoder, "model_type": reading.model_type})
 

@@ -294,7 +294,7 @@ def test_a_part_that_says_no_size_has_those_of_its_class_in_transformers(name: s
     assert kind.rotation.head_dim == of_class.hidden_size // of_class.num_attention_heads
 
 
-@pytest.mark.parametrize("name", sorted(HEAD_DIM_OF))
+@pytest.mark.parametrize("name", sorted({*HEAD_DIM_OF} - {"jetmoe"}))  # whose class takes null, and whose attention raises an error
 def test_a_null_width_is_warned_of_where_the_class_in_transformers_refuses_it(name: str) -> None:
     transformers, errors = pytest.importorskip("transformers", minversion="5.23.0"), pytest.importorskip("huggingface_hub.errors")
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4}

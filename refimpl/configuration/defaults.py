@@ -8,7 +8,7 @@ Kinds = Callable[[int, Mapping[str, Any]], Sequence[str]]
 
 #: The channels of a head, where the key is missing.
 HEAD_DIMS = {
-    64: ("gpt_oss", "muse_spark"),
+    64: ("gpt_oss", "longcat_flash", "muse_spark"),
     128: (
         *("afmoe", "cohere2_moe", "cosmos3_edge", "cwm", "dia_decoder", "dia_encoder", "ernie4_5", "flint", "glm", "glm4", "helium"),
         *("higgs_audio_v2", "hrm", "hy_v3", "internlm3", "jetmoe", "kolibri1", "lfm3", "llama4", "mellum", "minimax_m2", "minimax_m3_vl"),
@@ -22,7 +22,7 @@ HEAD_DIMS = {
     ),
 }
 #: Of these types, those that divide the hidden state among the heads where the key is null; the others refuse that.
-NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "jetmoe", "paddleocr_vl", "seed_oss")
+NULLABLE = ("afmoe", "ernie4_5", "glm", "higgs_audio_v2", "internlm3", "paddleocr_vl", "seed_oss")
 #: Types whose code turns one channel more where the part that turns is odd, by frequencies of the odd width.
 ROUNDING = ("glm", "glm4", "glm4_moe", "glm4v_moe", "minimax_m2", "nemotron", "phi3", "qwen3_next")
 #: Types without such a default that refuse a null, too.

@@ -149,6 +149,8 @@ class Family:
     rounds: bool = False
     """Whether one channel more turns where the part that turns is odd."""
     rotary_dim: int | None = None
+    null_fraction: bool = False
+    """Whether a fraction that is null counts beside the channels that turn, so that all do."""
     projected: int | None = None
     """So many channels turn at least, of half of projection_dim divided among the heads."""
     switch: str = ""
@@ -248,6 +250,10 @@ class Family:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
+    def divides_turning(self, channels: range) -> bool:
+        """Whether a proportional rotation shares out the channels that turn alone: those of latent attention, but for some types."""
+        return channels.start > 0 and not self.trailing and not self.shares_whole
+
 
 NEOX = ("rope_theta", "partial_rotary_factor")
 INTERLEAVED = Family("interleaved")
@@ -263,7 +269,7 @@ OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 NO_ATTENTION = Family(turns=False, attends=False)
-CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=NEOX, mapped=False, projected_after=True)
+CONFORMER = Family(asked=("position_embeddings_type", "rotary"), unread=(*NEOX, "head_dim"), mapped=False, projected_after=True)
 MIXFORMER = Family(base_fixed=True, mapped=False, rotary_dim=32)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
@@ -309,6 +315,9 @@ WHOLE = frozenset(
         *("unlimited_ocr", "vaultgemma", "voxtral_realtime", "zamba2"),
     }
 )
+
+#: Encoders of images of whose heads a part turns, if a fraction says so; the others turn whole heads.
+SHARED_IMAGES = frozenset({"efficientloftr"})
 
 FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
@@ -415,7 +424,7 @@ FAMILIES = {
     "minimax": Family(base=1e6),
     "mimo_v2_flash": Family(base=5e6, kind_bases={"sliding_attention": 1e4}, fraction=0.334),
     "minimax_m1": Family(picks="attn_type_list"),
-    "minimax_m2": Family(base=5e6),
+    "minimax_m2": Family(base=5e6, null_fraction=True),
     "minimax_m3_vl": Family(base=5e6, indexer=Indexer("half", kinds=("minimax_m3_sparse",), blocks=BLOCKS_OF_MINIMAX)),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
     "minimax_text_01": Family(picks="attn_type_list"),
@@ -493,7 +502,7 @@ def family(model_type: str) -> Family:
     classed: dict[str, Any] = {"rope": ROPES.get(name, {}), "sections": SECTIONS_OF.get(name, ()), "uneven": name in UNEVEN}
     classed |= {"rounds": name in ROUNDING, "widthless": name in WIDTHLESS, "resolves": name in RESOLVING or not is_known(name)}
     classed |= {"taken": TAKEN.get(name), "refused": REFUSED.get(name, ()), "keys_asked": ASKED.get(name, {})}
-    classed |= {"whole": name in WHOLE, "needs_width": name in NEEDING_WIDTH, "takes_width": name in TAKING_WIDTH}
+    classed |= {"whole": turns_whole(name), "needs_width": name in NEEDING_WIDTH, "takes_width": name in TAKING_WIDTH}
     classed |= {"nests": name in NESTING or not is_known(name), "shares_whole": name in SHARING_WHOLE}
     of_class: dict[str, Any] = {field: table.get(name) for field, table in tables.items()}
     classed |= {"switched_on": SWITCHED_ON.get(name, ()), "types": tuple(other for other, types in OTHER_TYPES.items() if name in types)}
@@ -519,7 +528,8 @@ def has_class(model_type: str) -> bool:
 
 def turns_whole(model_type: str) -> bool:
     """Whether the code of a model type turns whole heads, whatever a fraction or another width says."""
-    return plain_name(model_type) in WHOLE
+    name = plain_name(model_type)
+    return name in WHOLE or (name in FAMILIES and FAMILIES[name].grid is not None and name not in SHARED_IMAGES)
 
 
 def plain_name(model_type: str) -> str:

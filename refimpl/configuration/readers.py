@@ -44,13 +44,22 @@ WIDTHS: Mapping[str, tuple[str, ...]] = {
     "global_head_dim": GEMMA4,
     "head_size": (),
     "kv_channels": ("chatglm", "jetmoe", "qwen"),
-    "swa_head_dim": ("dots3_note", "mimo_v2_flash"),
     "swa_qk_nope_head_dim": ("dots3_note",),
     "swa_qk_rope_head_dim": ("dots3_note",),
     "qk_nope_head_dim": (*LATENT_OF, "deepseek_v4"),
 }
 #: The same of which layers are of which kind.
-LAYERS: Mapping[str, tuple[str, ...]] = {"layer_group_size": ("bailing_hybrid",), "rope_scaling_layers": ("molmo2",)}
+LAYERS: Mapping[str, tuple[str, ...]] = {
+    "compress_ratios": ("deepseek_v4",),
+    "full_attention_interval": ("qwen3_5", "qwen3_5_moe", "qwen3_next", "qwen4_exp"),
+    "global_attn_every_n_layers": ("afmoe", *MODERNBERT),
+    "hybrid_layer_pattern": ("mimo_v2_flash",),
+    "layer_group_size": ("bailing_hybrid",),
+    "rope_scaling_layers": ("molmo2",),
+    "sliding_window_pattern": (
+        *("cohere2", "cohere2_moe", "embedding_gemma2", "exaone4", "exaone4_5", "exaone_moe", "gemma3", "t5gemma2", "t5gemma2_decoder"),
+    ),
+}
 #: The same of the width of the hidden state; code reads it in models that don't turn, too.
 HIDDEN: Mapping[str, tuple[str, ...]] = {"n_embed": ("bloom",)}
 #: The same of which channels are a pair.
@@ -60,6 +69,12 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "rope_traditional": (),
     "rotary_emb_interleaved": ("nomic_bert",),
 }
+#: Encoders of images whose classes count layers and heads by names of their own.
+OF_DEPTH = (
+    *("cohere_compass_vision", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision", "glm4v_vision", "glm5_next_vision"),
+    *("glm_ocr_vision", "qwen2_5_omni_vision_encoder", "qwen2_5_vl_vision", "qwen2_vl_vision", "qwen3_5_moe_vision", "qwen3_5_vision"),
+    *("qwen3_omni_moe_vision_encoder", "qwen3_vl_moe_vision", "qwen3_vl_vision", "qwen4_exp_vision"),
+)
 LAYERS_WORKED_OUT = ("falcon_h1", "falcon_mamba", "jamba", "mamba", "mamba2", "recurrent_gemma")
 #: Model types whose classes in transformers raise an error at a key, since they work out what it says.
 REFUSED: Mapping[str, tuple[str, ...]] = {"head_dim": ("falcon",), "layer_types": LAYERS_WORKED_OUT}
@@ -138,6 +153,55 @@ SPELT: Mapping[str, Mapping[str, str]] = {
     "seamless_m4t_v2": {"position_embeddings_type": "position_embedding_type"},
     "seamless_m4t": {"speech_encoder_attention_heads": "num_attention_heads", "speech_encoder_layers": "num_hidden_layers"},
 }
+
+#: Types that transformers has no class for: only their own code says which sizes, and which kinds of layers, it reads.
+WITHOUT_CLASS = (
+    *("baichuan", "chatglm", "deepseek", "ernie4_5_moe_vl", "exaone", "internlm", "internlm2", "kimi_k2", "mimo", "minimax_m1"),
+    *("minimax_text_01", "mixformer-sequential", "openelm", "phi-msft", "phi3small", "qwen", "stablelm_epoch", "telechat", "telechat3"),
+    "yi",
+)
+#: Types that count as GPT-2 does: classes, and code of the model's own.
+OF_GPT2 = ("codegen", "gptj", "nomic_bert")
+#: Keys of sizes that most classes have another name for, that name, and the types whose classes read them beside it.
+SIZES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "n_layer": ("num_hidden_layers", OF_GPT2),
+    **dict.fromkeys(("num_layers", "num_transformer_layers"), ("num_hidden_layers", ())),
+    "n_layers": ("num_hidden_layers", ("dbrx",)),
+    "depth": ("num_hidden_layers", OF_DEPTH),
+    "n_embd": ("hidden_size", OF_GPT2),
+    "d_model": ("hidden_size", ("dbrx",)),
+    "embed_dim": ("hidden_size", ("qwen2_vl_vision",)),
+    "n_head": ("num_attention_heads", OF_GPT2),
+    "n_heads": ("num_attention_heads", ("dbrx",)),
+    "num_heads": ("num_attention_heads", OF_DEPTH),
+    "swa_head_dim": ("head_dim", ("dots3_note",)),
+    "seq_length": ("max_position_embeddings", ()),
+    "max_sequence_length": ("max_position_embeddings", ()),
+}
+#: What warns of a key of a size that isn't read, by the name that it has in most classes.
+UNREAD_SIZES = {
+    "num_hidden_layers": "unread-layers",
+    "hidden_size": "unread-width",
+    "num_attention_heads": "unread-width",
+    "head_dim": "unread-width",
+    "max_position_embeddings": "unread-length",
+}
+#: Types whose classes read a list of kinds of layers.
+LISTING = (
+    *("afmoe", "axk2", "bailing_hybrid", "bamba", "cohere2", "cohere2_moe", "cwm", "deepseek_v32", "deepseek_v4", "diffusion_gemma"),
+    *("dots1", "dots3_note", "embedding_gemma2", "exaone4", "exaone4_5", "exaone_moe", "falcon_h1", "flint", "gemma2", "gemma3"),
+    *("gemma3n", "gemma4", "gemma4_unified", "glm_moe_dsa", "gpt_oss", "granite_swa", "granitemoe_swa", "granitemoehybrid", "hy_v4"),
+    *("kolibri1", "lfm2", "lfm2_moe", "lfm3", "lfm3_vl_vision", "llama4", "mellum", "mimo_v2_flash", "minimax", "minimax_m3_vl"),
+    *("ministral", "mistral_large4", "modernbert", "modernbert-decoder", "modernbert_decoder", "muse_glimmer", "muse_glimmer_vision"),
+    *("muse_spark", "muse_spark_vision", "olmo3", "qwen2", "qwen2_5_omni", "qwen2_5_vl", "qwen2_moe", "qwen2_vl", "qwen3", "qwen3_5"),
+    *("qwen3_5_moe", "qwen3_next", "qwen4_exp", "recurrent_gemma", "smollm3", "t5_gemma_module", "t5gemma", "t5gemma2"),
+    *("t5gemma2_decoder", "unlimited_ocr", "vaultgemma", "zamba2", "zaya"),
+)
+#: Types whose code multiplies queries by a number that grows with the logarithm of their position, as a mapping says.
+GROWING = ("ministral3", "mistral4")
+
+#: Types of `SPELT` whose classes take the common key, where both are given (`attribute_map`).
+COMMON_FIRST = ("bailing_hybrid", "codegen", "dbrx", "gptj", "longcat_flash", "moonshine")
 
 #: What warns of a key that says which part of a head turns, where code turns whole heads.
 UNREAD_PART = "unread-part"

@@ -32,7 +32,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
     model_type = architectures.of_code(configuration, section, architectures.of_encoder(section, model_type, notes))
     own = family(model_type)
-    section = section.respelt(own.spelt)
+    section = whole.respelt(section, model_type, own, notes)
     section, own = whole.without_latent(section, whole.settled(section, own, notes), notes)
     verify_keys(section, unread.of_type(section, model_type, own), unread.not_of_type(model_type, own), notes)
     if other := whole.other_positions(section, model_type, own, notes):
@@ -188,8 +188,9 @@ def _scaled(
     scalings.verify_keys(name, rope, notes)
     common: dict[str, Any] = {"head_dim": len(found.channels), "base": found_base}
     if name == "proportional":
-        common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
-        found = Width(found.head_dim, range(found.head_dim))
+        shared = len(found.channels) if own.divides_turning(found.channels) else found.head_dim
+        common |= {"head_dim": shared, "turned_pairs": len(found.channels) // 2}
+        found = Width(found.head_dim, range(found.head_dim - shared, found.head_dim))
     chosen_layout = layout(section, own, notes)
     if own.grid is not None and own.grid.order:
         return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)

@@ -154,8 +154,9 @@ def verify_keys(section: Section, asked: Collection[str], unread: Collection[str
 
 
 def _elsewhere(section: Section, key: str) -> str:
-    """Return the key that means what this one means in files of another kind, where it isn't given."""
-    return next((meant for ending, meant in spellings.MEANT.items() if key.endswith(ending) and section.get(meant) is None), "")
+    """Return the key that means what this one means in files of another kind, where it isn't given, or says something else."""
+    value = section.get(key)
+    return next((meant for ending, meant in spellings.MEANT.items() if key.endswith(ending) and section.get(meant) != value), "")
 
 
 def _unread(section: Section) -> Iterator[tuple[str, Any]]:
@@ -168,7 +169,7 @@ def _unread(section: Section) -> Iterator[tuple[str, Any]]:
 
 def _is_positional(key: str, value: Any) -> bool:
     """Whether a key looks as if it concerned positions, by its name or by what it holds."""
-    return any(word in key.lower() for word in spellings.POSITIONAL) or _turns(value)
+    return key in spellings.OF_PAIRS or any(word in key.lower() for word in spellings.POSITIONAL) or _turns(value)
 
 
 def _turns(value: Any) -> bool:

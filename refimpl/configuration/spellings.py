@@ -27,7 +27,7 @@ BASE = (
 #: InternLM's first models have the base in a mapping, beside the name of a rule.
 BASE_MAPPING = "rotary"
 #: What keys of other files mean, by how these end.
-MEANT = {"freq_base": "rope_theta"}
+MEANT = {"freq_base": "rope_theta", "dim_head": "head_dim", "max_pos_embeddings": "max_position_embeddings"}
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 #: Where Qwen's first models have the length that they were trained for.
@@ -132,6 +132,8 @@ POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 DUAL_CHUNKS = "dual_chunk_attention_config"
 CHUNK_SIZES = {"chunk_size": 8_192, "local_size": 1_024}
 
+#: The key of Kimi's own code that says that no layer of latent attention turns.
+RESTS = "mla_use_nope"
 #: Switches that code of a single model type reads.
 OF_ONE = ("use_mem_rope", "use_rotary_embedding")
 
@@ -150,7 +152,7 @@ READ = frozenset(
         *("indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk", "indexer_types", "index_topk_freq"),
         *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
         *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
-        *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", "projection_dim", "use_rotary_embedding", "use_mem_rope"),
+        *("indexer_compress_ratio", "use_dsa", "sparse_attention_config", RESTS, "projection_dim", "use_rotary_embedding", "use_mem_rope"),
         *(*ALIBI, LATENT, BY_LAYER, *PICKED, *PICKS, *PERIOD, LINEAR_CONFIG, *UNREAD_WIDTHS, ATTENTION_CONFIG),
         *("global_attn_indexes", "window_size", "rope_scaling_layers"),
     }
@@ -187,6 +189,8 @@ OF_OTHER_FILES = {
 }
 #: What the name of a key that concerns positions has in it.
 POSITIONAL = ("rope", "rotary", "theta", "nope_layer", "freq_base", "logn_attn", "ntk", "temperature_tuning", "yarn")
+#: Keys of other code that say which channels are a pair.
+OF_PAIRS = frozenset({"interleaved", "is_neox_style"})
 #: What a mapping has in it that says how layers turn, and what one has that is a part of a model with a name of its own.
 OF_ROTATION = frozenset({*BASE, *ROPE, "rope_type", ORIGINAL_LENGTH})
 OF_A_PART = frozenset({"model_type", *LAYERS, *HIDDEN_OF_IMAGES})
@@ -194,6 +198,9 @@ OF_A_PART = frozenset({"model_type", *LAYERS, *HIDDEN_OF_IMAGES})
 #: What `position_embedding_type` may say of rotation, and what other than rotation.
 ROTATION = frozenset({"rope", "rotary"})
 OTHER_POSITIONS = frozenset({"absolute", "learned", "learned_absolute", "alibi", "none", "nope", "relative_key", "relative_key_query"})
+
+#: What files of models that turn say, since older code wrote it whatever the model did.
+LEFT_OVER = "absolute"
 
 #: What no model has more of: larger numbers are mistakes, and would only fill the memory.
 MOST_LAYERS, MOST_CHANNELS = 10_000, 1 << 20

@@ -6,7 +6,7 @@ from typing import Any
 from refimpl.configuration import readers, scalings, spellings, temperatures
 from refimpl.configuration.families import Family, is_known, plain_name, turns_whole
 from refimpl.configuration.findings import Kind, Notes
-from refimpl.configuration.layers import entries
+from refimpl.configuration.layers import FULL, entries
 from refimpl.configuration.sections import Section, is_number
 from refimpl.configuration.widths import divided
 
@@ -30,7 +30,9 @@ def not_of_type(model_type: str, own: Family) -> set[str]:
     indexed = {key for key in spellings.READ if key.startswith("index")} if own.indexer is None else set()
     projected = {"projection_dim"} if own.projected is None else set()
     parts = {*spellings.PART} if turns_whole(model_type) else set()
-    return others | indexed | projected | parts | {*own.unread} | {key for _, keys, _, _ in _unread(model_type, own) for key in keys}
+    sizes = {*_other_sizes(model_type, own), *_unlisted(model_type, own)}
+    unread = {key for _, keys, _, _ in _unread(model_type, own) for key in keys}
+    return others | indexed | projected | parts | sizes | unread | {*own.unread}
 
 
 def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
@@ -45,6 +47,7 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
                 notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
         section, rope = section.without(left), rope and rope.without(left)
     section = section.without(_listed(section, model_type, notes))
+    section = section.without(_verify_sizes(section, model_type, own, notes) + _verify_types(section, model_type, own, notes))
     refused = [key for key, types in readers.REFUSED.items() if plain_name(model_type) in types]
     for key in (key for key in refused if key in section.values):
         rule = f"be left out: the class of {model_type} in transformers works it out, and raises an error where it is given"
@@ -53,6 +56,10 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     unread = _verify_unread(section, model_type, own, notes)
     section = section.without([key for key in unread if key not in spellings.ROPE])
     _verify_parts_of_whole(section, rope, model_type, notes)
+    for key, value in section.given((spellings.RESTS,)):
+        if value is own.turns:
+            does = "turn" if own.turns else "don't turn"
+            notes.find("warning", "unread-key", key, value, f"be left out: transformers doesn't read it, and layers of {model_type} {does}")
     if not own.mapped:
         _verify_unmapped(rope, model_type, own, notes)
         section, rope = section.without(spellings.ROPE), None
@@ -60,6 +67,40 @@ def read_by(section: Section, rope: Section | None, model_type: str, own: Family
     if own.base_mapping:
         _verify_mapping_of_base(section, notes)
     return section.without((*unread, *(() if own.base_mapping else (spellings.BASE_MAPPING,)))), rope
+
+
+def _other_sizes(model_type: str, own: Family) -> dict[str, str]:
+    """Return keys of sizes that the class of a model type doesn't read, and those that it reads in their place."""
+    name = plain_name(model_type)
+    if not own.turns or name in readers.WITHOUT_CLASS:
+        return {}
+    return {key: counts for key, (counts, types) in readers.SIZES.items() if name not in types}
+
+
+def _verify_sizes(section: Section, model_type: str, own: Family, notes: Notes) -> list[str]:
+    """Return keys of sizes that the class of a model type doesn't read; those that say something else are warned of."""
+    unread = _other_sizes(model_type, own)
+    for (name, value), counts in ((pair, counts) for key, counts in unread.items() for pair in section.given((key,))):
+        if value != section.get(counts):
+            rule = f"be said by {counts}: transformers doesn't read it for {model_type}"
+            notes.find("warning", readers.UNREAD_SIZES[counts], name, value, rule, follows=[section.name(counts)])
+    return [*unread]
+
+
+def _unlisted(model_type: str, own: Family) -> tuple[str, ...]:
+    """Return keys that list the kinds of layers, where the class of a model type reads no such list."""
+    reads = not own.turns or own.picks_alone or plain_name(model_type) in (*readers.LISTING, *readers.WITHOUT_CLASS)
+    return () if reads else spellings.LAYER_TYPES
+
+
+def _verify_types(section: Section, model_type: str, own: Family, notes: Notes) -> list[str]:
+    """Return keys that list the kinds of layers and that a class doesn't read; warn of all but full attention."""
+    unread = _unlisted(model_type, own)
+    for key, value in section.given(unread):
+        if value and (not isinstance(value, list) or any(kind != FULL for kind in value)):
+            rule = f"be left out: transformers reads no kinds of layers for {model_type}, in which all are alike"
+            notes.find("warning", "unread-layers", key, value, rule)
+    return [*unread]
 
 
 def _verify_unread(section: Section, model_type: str, own: Family, notes: Notes) -> list[str]:
@@ -117,7 +158,7 @@ def _verify_parts_of_whole(section: Section, rope: Section | None, model_type: s
     mappings = [each for kind in entries(rope.values) if (each := rope.below(kind))] if rope else []
     mappings = mappings or [rope or Section({})]
     read = [each for each in mappings if "proportional" in _types(each)]
-    scaled = [each for each in mappings if each not in read and any(named not in (*scalings.UNSCALED,) for named in _types(each))]
+    scaled = [each for each in mappings if each not in read and any(named not in (*scalings.UNSCALED, "axial") for named in _types(each))]
     for place in (section, *(each for each in mappings if each not in read)):
         refused = place in scaled or (place is section and scaled)
         name = "refused-part" if refused else readers.UNREAD_PART
@@ -135,7 +176,7 @@ def _types(rope: Section) -> list[object]:
 
 def of_scaled(section: Section, rope: Section | None, scaling: Section | None, own: Family) -> tuple[Section, Section | None]:
     """Return the section and the mapping of a kind without parts of a head, where code turns whole heads and nothing is scaled."""
-    if not own.whole or scalings.rope_type(scaling, own, Notes()) != "default":
+    if not own.whole or scalings.rope_type(scaling, own, Notes()) not in ("default", "axial"):
         return section, rope
     return section.without(spellings.PART), rope and rope.without(spellings.PART)
 
@@ -161,6 +202,8 @@ def _unread(model_type: str, own: Family) -> Iterator[tuple[str, Collection[str]
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
     if not own.values_asked:
         yield "unread-key", ("rotary_value",), (False, None), "transformers reads it for roformer"
+    if plain_name(model_type) not in (*readers.GROWING, *readers.WITHOUT_CLASS):
+        yield "unread-key", (spellings.SLOPE,), (0, None), _readers(readers.GROWING)
     if not own.doubles:
         yield "ignored-key", (temperatures.LOGARITHM,), (False,), "code of Qwen's first models reads it"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from refimpl.configuration import readers, scalings, spellings
-from refimpl.configuration.families import FAMILIES, Family, is_known
+from refimpl.configuration.families import FAMILIES, Family, is_known, plain_name
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.layers import FULL, SLIDING, Layer, entries
 from refimpl.configuration.sections import Section, near_miss
@@ -18,6 +18,17 @@ UNJUDGED = {
 }
 #: What is said of rotary keys that transformers has no place for.
 AWAY = "be left out, or the model's own code be used, which alone reads it: transformers drops it, wherever it stands"
+
+
+def respelt(section: Section, model_type: str, own: Family, notes: Notes) -> Section:
+    """Return a section with common keys; warn of a type's own where both are given, and the class takes the common one."""
+    mapped = own.spelt if plain_name(model_type) in readers.COMMON_FIRST else {}
+    left = [key for key, common in mapped.items() if section.get(common) is not None]
+    for (name, value), common in ((pair, mapped[key]) for key in left for pair in section.given((key,))):
+        if value != section.get(common):
+            rule = f"be what {section.name(common)} is, which transformers takes in its place ({section.get(common)})"
+            notes.find("warning", "unread-key", name, value, rule)
+    return section.without(left).respelt(own.spelt)
 
 
 def settled(section: Section, own: Family, notes: Notes) -> Family:
@@ -295,7 +306,9 @@ def other_positions(section: Section, model_type: str, own: Family, notes: Notes
         return section.name(own.switch), False
     if not isinstance(word, str) or word not in spellings.OTHER_POSITIONS or own.asked:
         return None
-    if is_known(model_type) and own.turns:
+    if is_known(model_type) and own.turns and word != spellings.LEFT_OVER:
+        notes.find("warning", "unread-key", key, word, f"be left out: transformers doesn't read it for {model_type}, whose layers turn")
+    elif is_known(model_type) and own.turns:
         notes.decide(key, word, f"{word} is left over: this model type turns")
     elif section.given(spellings.ROTARY):
         notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(spellings.ROTARY)[0][0]}")

@@ -164,6 +164,8 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
         return None
     by_fraction = int(head_dim * fraction[1]) if fraction is not None else None
     if direct is not None:
+        if family.null_fraction:
+            _verify_null(section, rope, spellings.FRACTION, notes)
         return _direct(direct, fraction, by_fraction, head_dim, notes)
     if by_fraction is not None and fraction is not None:
         notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn")
@@ -258,9 +260,11 @@ def _latent(section: Section, rope: Section | None, given_width: tuple[str, Any]
         return None
     if given not in (None, turning):
         notes.decide(section.name("head_dim"), given, f"{UNREAD}: {latent[0]} ({turning}) {IS_THE_WIDTH}")
-    if family.takes_width and section.values.get("head_dim", turning) != turning:
-        takes = "the hidden state divided among the heads" if given is None else "head_dim"
-        rule = f"be left out, or be {turning}: transformers 5.23 takes {takes} for the width that turns, in place of {latent[0]}"
+    taken = section.values.get("head_dim", family.head_dim or turning)
+    if family.takes_width and taken != turning:
+        takes = "the hidden state divided among the heads" if taken is None else f"{taken}" if given is None else "head_dim"
+        left = "" if family.head_dim else "be left out, or "
+        rule = f"{left}be {turning}: transformers 5.23 takes {takes} for the width that turns, in place of {latent[0]}"
         notes.find("warning", "taken-width", section.name("head_dim"), given, rule, TAKEN, follows=[latent[0]])
     scaled = rope is not None and any(value not in ("default", "mrope") for _, value in rope.given(("rope_type", "type")))
     possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
