@@ -104,6 +104,7 @@ UNLIKE = ("blt", "esm", "granite_swa", "granitemoe_swa", "higgs_audio_v2", "mini
 SPARED: dict[str, tuple[str, ...]] = {
     "deepseek_v4": ("nested, no base",),
     "diffusion_gemma_text": ("partial_rotary_factor=0.5",),
+    "longcat_flash": ("num_hidden_layers=None",),
     "dots3_note_text": (
         *("head_dim=48", "qk_rope_head_dim=32", "nested, no base", "rope_scaling: longrope"),
         "rope_scaling: longrope with partial_rotary_factor null",

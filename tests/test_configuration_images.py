@@ -9,6 +9,7 @@ from refimpl.configuration import read
 
 SIZES = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4, "max_position_embeddings": 65_536}
 QWEN2 = {**SIZES, "rope_theta": 1e6, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}
+OMNI = {**QWEN2, "rope_scaling": {"type": "default", "mrope_section": [16, 24, 24]}}
 QWEN3 = {**SIZES, "rope_theta": 5e6, "rope_scaling": {"rope_type": "default", "mrope_interleaved": True, "mrope_section": [24, 20, 20]}}
 GLM = {**SIZES, "rope_theta": 1e4, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "default", "mrope_section": [8, 12, 12]}}
 ERNIE = {**SIZES, "rope_parameters": {"rope_type": "default", "rope_theta": 5e5, "mrope_section": [22, 22, 20]}}
@@ -18,7 +19,7 @@ BY_INDEX = {"image_token_index": 151_655, "video_token_index": 151_656, "audio_t
 MERGED = {"patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}
 SOUND = {"position_id_per_seconds": 25, "seconds_per_chunk": 2}
 OMNI: dict[str, Any] = {
-    "thinker_config": {**SOUND, **BY_INDEX, "text_config": QWEN2, "vision_config": {"patch_size": 14, "spatial_merge_size": 2}},
+    "thinker_config": {**SOUND, **BY_INDEX, "text_config": OMNI, "vision_config": {"patch_size": 14, "spatial_merge_size": 2}},
     "talker_config": {**SOUND, "spatial_merge_size": 2},
 }
 OMNI_3 = {"position_id_per_seconds": 13, "seconds_per_chunk": 2, **TOKENS, "text_config": QWEN3, "vision_config": MERGED}

@@ -500,9 +500,9 @@ def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
     ("changed", "words"),
     [
         ({"rope_scaling": {"rope_type": "linear", "factor": "4.0"}}, "rope_scaling.factor must be a number, got '4.0'"),
-        ({"layer_types": ["full_attention"] * 3}, "layer_types must have an entry for each of the 4 layers, got 3 entries"),
+        ({"model_type": "qwen3", "layer_types": ["full_attention"] * 3}, "layer_types must have an entry for each of the 4 layers, got 3 entries"),
         (
-            {"layer_types": [*SLIDES, "full_attention"] * 2, "rope_parameters": {SLIDES[0]: SLIDING, "full": SLIDING}},
+            {"model_type": "gemma3_text", "layer_types": [*SLIDES, "full_attention"] * 2, "rope_parameters": {SLIDES[0]: SLIDING, "full": SLIDING}},
             ("rope_parameters.full_attention must be given for these layers (did you mean it by full?), "
             "got nothing: the key is missing, or null"),
         ),
