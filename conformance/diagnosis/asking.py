@@ -31,6 +31,8 @@ DRAWN = 600
 RAISED = 3
 #: So many calls that were wrong are made again under a declaration.
 AGAIN = 8
+#: So small a share of calls beyond a declaration may give something else by chance, as where a batch is as long as there are heads.
+BY_CHANCE = 1 / 12
 #: Right answers differ that lie so many half units in the last place of a float32 apart: far beyond rounding.
 APART = 1000.0
 
@@ -111,7 +113,8 @@ class Asking:
     def takes_no_more(self, declaration: Declaration, count: int) -> bool:
         """Whether code raises for what the declaration leaves out, or gives the same as inside: it doesn't look at what it is given.
 
-        All that is declared must show in these calls: each value and saying by itself changes what is right for one of them.
+        All that is declared must show in these calls: each value and saying by itself changes what is right for one of them. A few may
+        give something else.
         """
         takes = self.task.descriptor.takes
         bounds = replace(takes, lowest=declaration.takes.lowest, highest=declaration.takes.highest)
@@ -120,7 +123,8 @@ class Asking:
         drawn = golden_checks.drawn(self._declaring(Declaration(several, whole)), seed=2)
         tried = [inside(self.operation, call, Declaration({}, whole)) for _, call in islice(drawn, count)]
         shown = all(any(self._changes(call, alone) for call in tried) for alone in _sayings(declaration, whole))
-        return shown and all(self._alike(call, inside(self.operation, call, declaration), declaration.way) for call in tried)
+        unlike = sum(not self._alike(call, inside(self.operation, call, declaration), declaration.way) for call in tried)
+        return shown and unlike <= BY_CHANCE * count
 
     def _changes(self, call: Arguments, declaration: Declaration) -> bool:
         """Whether what is right for a call isn't right for the one inside a declaration that it is taken for."""

@@ -45,7 +45,7 @@ ENOUGH = 4
 #: Roundings in unlike places differ by less than so many times what is allowed, where a call passes.
 BY_FAR = 16.0
 #: The name of the diagnosis that code takes positions up to one of those that were asked for.
-HIGHEST = re.compile(r"[\w.]+/highest=\d+")
+HIGHEST = re.compile(r"[\w.]+/highest=-?\d+")
 ANY_CALL = Takes()
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
