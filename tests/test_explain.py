@@ -405,6 +405,13 @@ def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(
         ("<!DOCTYPE html>", "got a web page: download the file itself"),
         ("GGUF", "got weights in GGUF: give config.json of the model"),
         ("[1]", "must be a JSON object"),
+        ("", "got an empty file, or one that ends too early: download it again (line 1)"),
+        ('{"a": 1,\n}', "got a comma before a closing bracket: take it out"),
+        ("{'a': 1}", "got single quotes: write double ones (line 1)"),
+        ('{"a": None}', "got a word of Python: write null, true or false (line 1)"),
+        ('{\n// llama\n"a": 1}', "got a comment: take it out (line 2)"),
+        ("model_type: llama", "got a name without quotes, as in YAML: write it in double quotes (line 1)"),
+        ('{"a": }', "got JSONDecodeError: Expecting value"),
         ('{"rope_theta": 1, "rope_theta": 2}', "every key must stand once, got 'rope_theta' twice"),
         ("\x00\xff", "must be a JSON file"),
         ("[" * 100_000, "must be a JSON"),
@@ -500,9 +507,15 @@ def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
     ("changed", "words"),
     [
         ({"rope_scaling": {"rope_type": "linear", "factor": "4.0"}}, "rope_scaling.factor must be a number, got '4.0'"),
-        ({"model_type": "qwen3", "layer_types": ["full_attention"] * 3}, "layer_types must have an entry for each of the 4 layers, got 3 entries"),
         (
-            {"model_type": "gemma3_text", "layer_types": [*SLIDES, "full_attention"] * 2, "rope_parameters": {SLIDES[0]: SLIDING, "full": SLIDING}},
+            {"model_type": "qwen3", "layer_types": ["full_attention"] * 3},
+            "layer_types must have an entry for each of the 4 layers, got 3 entries",
+        ),
+        (
+            {
+                "model_type": "gemma3_text", "layer_types": [*SLIDES, "full_attention"] * 2,
+                "rope_parameters": {SLIDES[0]: SLIDING, "full": SLIDING},
+            },
             ("rope_parameters.full_attention must be given for these layers (did you mean it by full?), "
             "got nothing: the key is missing, or null"),
         ),

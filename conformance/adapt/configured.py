@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -68,6 +69,15 @@ OTHERWISE = {
     b"<": "a web page: download the file itself",
     b"GGUF": "weights in GGUF: give config.json of the model that they were made of",
 }
+#: What stands where JSON ends to be JSON, what that is, and what to do.
+SLIPS = {
+    r"\s*$": "an empty file, or one that ends too early: download it again",
+    r",\s*[}\]]": "a comma before a closing bracket: take it out",
+    r"//|/\*|#": "a comment: take it out",
+    r"'": "single quotes: write double ones",
+    r"(None|True|False)\b": "a word of Python: write null, true or false",
+    r"[A-Za-z_]\w*\s*:": "a name without quotes, as in YAML: write it in double quotes",
+}
 #: The lists of factors that an operation takes as arrays, and a configuration as lists.
 FACTORS = ("short", "long")
 
@@ -90,13 +100,22 @@ def loaded(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        known = [what for start, what in OTHERWISE.items() if text.startswith(start)]
+        known = [what for start, what in OTHERWISE.items() if text.startswith(start)] or _slips(error)
         message = f"{path.name} must be a JSON file, got {known[0] if known else f'{type(error).__name__}: {error}'}"
         raise ConfigurationError(message) from error
     if not isinstance(found, Mapping):
         message = f"{path.name} must be a JSON object, got {type(found).__name__}"
         raise ConfigurationError(message)
     return found
+
+
+def _slips(error: Exception) -> list[str]:
+    """Return what stands where a text ends to be JSON, with its line."""
+    if not isinstance(error, json.JSONDecodeError):
+        return []
+    rest = error.doc[error.pos :]
+    each = (rest, error.doc[: error.pos].rstrip()[-1:] + rest)  # a comma may be what comes before
+    return [f"{what} (line {error.lineno})" for slip, what in SLIPS.items() if any(re.match(slip, text) for text in each)]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
