@@ -127,7 +127,7 @@ def turned(name: str, says: dict[str, Any]) -> list[Any] | None:
     """Return the modules that a class makes of a configuration, or nothing where transformers raises an error."""
     try:
         return modules(transformers.CONFIG_MAPPING[name](**copy.deepcopy(says)).get_text_config())
-    except Exception:  # noqa: BLE001  # of any kind
+    except Exception:  # noqa: BLE001  # classes raise any kind, and that they do is what is compared
         return None
 
 
@@ -236,9 +236,10 @@ BY_CODE = {("hybrid_layer_pattern", "mimo_v2_flash")}
 def of_pattern(name: str, says: dict[str, Any], key: str) -> str:
     """Return what is wrong with the kinds of layers that are read by a pattern, nothing where a class has the same or raises an error."""
     try:
-        with_it, without = (transformers.CONFIG_MAPPING[name](**copy.deepcopy(each)) for each in (says, {**says, key: None}))
-    except Exception:  # noqa: BLE001  # of any kind
+        with_it = transformers.CONFIG_MAPPING[name](**copy.deepcopy(says))
+    except Exception:  # noqa: BLE001  # classes raise any kind, at such sizes or at kinds that they don't know
         return ""
+    without = transformers.CONFIG_MAPPING[name](**{each: value for each, value in copy.deepcopy(says).items() if each != key})
     reading = config.read({"model_type": name, **says})
     unsaid = any(kind.layers is None for kind in reading.kinds) or getattr(with_it, "layer_types", ()) is None
     if unsaid or any(finding.level == "error" for finding in reading.every_finding):

@@ -117,12 +117,6 @@ NAMESAKES: Mapping[str, tuple[tuple[str, ...], str]] = {
         "the code of the first GLM adds what it learned of positions, and turns nothing",
     ),
 }
-#: Types that transformers 5.23 has no class for.
-OUTSIDE = (
-    *("baichuan", "chatglm", "deepseek", "ernie4_5_moe_vl", "exaone", "internlm", "internlm2", "kimi_k2", "mimo", "minimax_m1"),
-    *("minimax_text_01", "mixformer-sequential", "modernbert_decoder", "openelm", "phi-msft", "phi3small", "qwen", "stablelm_epoch"),
-    *("telechat", "telechat3", "yi"),
-)
 #: The rope types that transformers 5.23 knows.
 ROPE_TYPES = ("default", "dynamic", "linear", "llama3", "longrope", "proportional", "yarn")
 #: Which model types take others.
@@ -160,6 +154,8 @@ WITHOUT_CLASS = (
     *("minimax_text_01", "mixformer-sequential", "openelm", "phi-msft", "phi3small", "qwen", "stablelm_epoch", "telechat", "telechat3"),
     "yi",
 )
+#: The same, with a name that transformers writes otherwise.
+OUTSIDE = (*WITHOUT_CLASS, "modernbert_decoder")
 #: Types that count as GPT-2 does: classes, and code of the model's own.
 OF_GPT2 = ("codegen", "gptj", "nomic_bert")
 #: Keys of sizes that most classes have another name for, that name, and the types whose classes read them beside it.
