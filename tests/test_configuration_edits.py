@@ -250,6 +250,8 @@ def of_pattern(name: str, says: dict[str, Any], key: str) -> str:
     told = {finding.name for finding in reading.every_finding if finding.key == key}
     if attending(reading) != [kind not in NO_ATTENTION for kind in kinds]:
         return f"the class has {kinds}, and {told or 'nothing'} is told"
+    if counts and told:
+        return f"it counts, and {told} is told"
     return "" if counts or told else "nothing is told of it"
 
 
