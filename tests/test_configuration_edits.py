@@ -16,8 +16,9 @@ from test_configuration_classes import FLOAT32, NO_ATTENTION, RAISING, attending
 from refimpl import configuration as config
 from refimpl.configuration import Reading, readers, spellings
 from refimpl.configuration.computing import at_zero, factor_of, of
-from refimpl.configuration.defaults import LATENT_OF, PARTS_WITHIN, SHARING_WHOLE, TEXT_WITHIN
+from refimpl.configuration.defaults import LATENT_OF, SHARING_WHOLE
 from refimpl.configuration.families import FAMILIES, PLAIN, family, is_known, plain_name
+from refimpl.configuration.parts import WITHIN
 
 transformers = pytest.importorskip("transformers", minversion="5.23.0")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -385,12 +386,12 @@ def test_the_table_has_every_class_that_reads_nothing_of_its_text_at_the_top() -
     ]
     turning = [name for name in whole if is_known(text_of(name)) and family(text_of(name)).turns]
 
-    assert {name for name in turning if not reads_flat(name)} == {*TEXT_WITHIN}
+    assert {name for name in turning if not reads_flat(name)} == {name for name, place in WITHIN.items() if place.endswith("text_config")}
 
 
-@pytest.mark.parametrize("name", [*TEXT_WITHIN, *PARTS_WITHIN])
+@pytest.mark.parametrize("name", [*WITHIN])
 def test_of_a_flat_file_it_is_told_where_its_class_reads_the_text(name: str) -> None:
     flat_file = {"model_type": name, "hidden_size": 256, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 7e4}
     (told,) = [finding for finding in config.read(flat_file).every_finding if finding.name == "no-section"]
 
-    assert told.key == PARTS_WITHIN.get(name, "text_config")
+    assert told.key == WITHIN[name]

@@ -412,6 +412,7 @@ def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(
         ('{\n// llama\n"a": 1}', "got a comment: take it out (line 2)"),
         ("model_type: llama", "got a name without quotes, as in YAML: write it in double quotes (line 1)"),
         ('{"a": }', "got JSONDecodeError: Expecting value"),
+        ("# a page", "got JSONDecodeError: Expecting value"),
         ('{"rope_theta": 1, "rope_theta": 2}', "every key must stand once, got 'rope_theta' twice"),
         ("\x00\xff", "must be a JSON file"),
         ("[" * 100_000, "must be a JSON"),

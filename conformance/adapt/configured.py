@@ -73,7 +73,7 @@ OTHERWISE = {
 SLIPS = {
     r"\s*$": "an empty file, or one that ends too early: download it again",
     r",\s*[}\]]": "a comma before a closing bracket: take it out",
-    r"//|/\*|#": "a comment: take it out",
+    r"//|/\*": "a comment: take it out",
     r"'": "single quotes: write double ones",
     r"(None|True|False)\b": "a word of Python: write null, true or false",
     r"[A-Za-z_]\w*\s*:": "a name without quotes, as in YAML: write it in double quotes",

@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from refimpl.configuration import defaults, readers, spellings
+from refimpl.configuration import parts, readers, spellings
 from refimpl.configuration.families import FAMILIES, family, is_known, plain_name
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import Section
 
-#: Where the language model stands in a model of more than text.
-TEXT = "text_config"
-#: Keys of which classes of such models read none beside that part.
+#: Keys that classes of models of several parts read in the part of the language model alone.
 OF_TEXT = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.HIDDEN, *spellings.HEAD_DIM, *spellings.LAYERS)
 #: Errors of files that say nothing of a model's layers.
 UNKNOWN = ("no-rotary-key", "other-file", "other-architecture")
@@ -111,7 +109,7 @@ def _verify_own_code(section: Section, model_type: str, notes: Notes) -> None:
 
 def _verify_nesting(section: Section, model_type: str, notes: Notes) -> None:
     """Warn of a language model whose keys stand at the top, where the class of the whole reads none of them."""
-    place = defaults.PARTS_WITHIN.get(model_type, TEXT if model_type in defaults.TEXT_WITHIN else "")
+    place = parts.WITHIN.get(model_type, "")
     keys = [key for key, _ in section.given(OF_TEXT)]
     if keys and place and not section.path:
         reads = f"at the top transformers 5.23 reads none of these for {model_type}, and takes what its class has"

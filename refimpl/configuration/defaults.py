@@ -37,24 +37,6 @@ RESOLVING = (
     *("higgs_audio_v2", "hyperclovax", "internlm3", "jais2", "llama", "mimi", "minicpm3", "mistral", "moshi", "nemotron", "nomic_bert"),
     *("paddleocr_vl", "qwen3_vl_moe", "seed_oss", "unlimited_ocr", "voxtral_realtime"),
 )
-#: Types whose classes read the language model's keys in a part of their own, and take their defaults where these stand at the top.
-TEXT_WITHIN = (
-    *("aria", "audioflamingo3", "aya_vision", "clvp", "cohere2_vision", "cosmos3_edge", "cosmos3_omni", "deepseek_ocr2", "deepseek_vl"),
-    *("deepseek_vl_hybrid", "diffusion_gemma", "embedding_gemma2", "emu3", "ernie4_5_vl_moe", "exaone4_5", "fast_vlm", "fun_asr_nano"),
-    *("gemma3", "gemma3n", "gemma4", "gemma4_unified", "gemma4_unified_assistant", "glm46v", "glm4v", "glm4v_moe", "glm_ocr", "glmasr"),
-    *("glmga", "got_ocr2", "granite4_vision", "granite_docling", "granite_speech", "granite_speech_plus", "hyperclovax_vision_v2"),
-    *("idefics2", "idefics3", "internvl", "janus", "jev", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr", "llama4", "llava"),
-    *("llava_next", "llava_next_video", "llava_onevision", "minicpm_ocr", "minicpmv4_6", "minicpmv4_7", "minimax_m3_vl", "mistral3"),
-    *("mistral_large4", "mllama", "modernvbert", "molmo2", "moss_transcribe_diarize", "muse_glimmer", "muse_spark", "musicflamingo"),
-    *("ovis2", "paligemma", "pe_audio", "pe_audio_video", "pe_video", "perception_lm", "pp_chart2table", "qianfan_ocr"),
-    *("qwen2_5_omni", "qwen2_5_omni_thinker", "qwen2_audio", "qwen3_5", "qwen3_5_moe", "qwen3_asr", "qwen3_omni_moe"),
-    *("qwen3_omni_moe_thinker", "qwen3_vl", "qwen3_vl_moe", "qwen4_exp", "shieldgemma2", "smolvlm", "t5gemma2_encoder"),
-    *("unlimited_ocr", "vibevoice", "vibevoice_asr", "video_llama_3", "video_llava", "vipllava", "voxtral", "voxtral_realtime"),
-)
-#: Where that part stands, if not in `text_config`.
-PARTS_WITHIN = {
-    **dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), "thinker_config.text_config"), **dict.fromkeys(("t5gemma", "t5gemma2"), "decoder")
-}
 #: Types whose attention multiplies by that key, and fails where it is null or missing, since their classes have null for it.
 NEEDING_WIDTH = ("hunyuan_v1_dense", "hunyuan_v1_moe", "hunyuan_vl", "ministral")
 #: Types of latent attention whose classes take that key, where it is given, for the width that turns.

@@ -74,6 +74,19 @@ USUAL: Mapping[str, str] = by_type(
 )
 #: Models whose class raises an error where the part says none.
 ASKING = ("exaone4_5",)
+#: Models whose class reads the language model's keys at the top, too, or whose language model doesn't turn.
+FLAT = (
+    *("aimv2", "align", "altclip", "blip", "blip-2", "bridgetower", "chinese_clip", "clip", "clipseg", "dots3_note", "flava", "florence2"),
+    *("fuyu", "glm5_next", "grounding-dino", "groupvit", "hunyuan_vl", "inkling2", "inkling_mm_model", "instructblip"),
+    *("instructblipvideo", "metaclip_2", "mm-grounding-dino", "nemo_speechlm", "nemotron_h_omni", "omdet-turbo", "owlv2", "owlvit"),
+    *("paddleocr_vl", "qwen2_5_vl", "qwen2_vl", "sam3", "siglip", "siglip2", "tipsv2", "vision-text-dual-encoder", "xclip"),
+)
+#: Where classes read those keys alone, and take their defaults where these stand at the top.
+WITHIN: Mapping[str, str] = {
+    **dict.fromkeys(sorted({*FIXED, *USUAL, *ASKING}.difference(FLAT)), "text_config"),
+    **dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), "thinker_config.text_config"),
+    **dict.fromkeys(("t5gemma", "t5gemma2"), "decoder"),
+}
 MAPPING = spellings.ROPE[0]
 OF_VOXTRAL = {"hidden_size": 3072, "max_position_embeddings": 131_072, "num_key_value_heads": 8, "head_dim": 128}
 OF_PERCEPTION = {"hidden_size": 1024, "num_hidden_layers": 22, "num_attention_heads": 16}
